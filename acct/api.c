@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/secret_file.h"
 #include "base/text.h"
-#include "statsdb/job/job_json.h"
+#include "statsdb/job/job_value.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -156,7 +156,7 @@ static int value(void *ctx, unsigned i, struct bj_job_value *ret,
                  struct bj_err *err)
 {
     const struct row *row = ctx;
-    const struct bj_job_column *c = row->query->column[i];
+    const struct bj_column *c = row->query->column[i];
     const struct bj_json *v = bj_json_get(row->json, c->name);
     if (c->kind == BJ_AS_LIMIT && is_unlimited(row)) {
         *ret = (struct bj_job_value){.known = true, .number = INT64_MAX};

@@ -139,7 +139,7 @@ static void print_help(bool all)
  * ids. */
 static int columns(const struct bj_acct_conf *c,
                    const struct bj_acct_source *from,
-                   const struct bj_job_column *ret[BJ_ACCT_COLUMNS_MAX],
+                   const struct bj_column *ret[BJ_ACCT_COLUMNS_MAX],
                    unsigned *ret_n, struct bj_err *err)
 {
     char with[] = "Cluster", usual[] = BJ_ACCT_FORMAT, every[] = "all";
@@ -412,7 +412,7 @@ static int run_report(struct bj_acct_conf *c, struct bj_err *err)
 
 static int run(struct bj_acct_conf *c, struct bj_err *err)
 {
-    const struct bj_job_column *column[BJ_ACCT_COLUMNS_MAX];
+    const struct bj_column *column[BJ_ACCT_COLUMNS_MAX];
     struct bj_acct_source from = {.source = NULL};
     struct bj_acct_look look = {.column = column};
     uint64_t rows = 0;

@@ -2,7 +2,7 @@
 
 #include "base/tz.h"
 #include "report/form/value.h"
-#include "statsdb/job/job_value.h"
+#include "statsdb/job/rows.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,12 +18,11 @@ static struct bj_slice without_width(struct bj_slice name)
 }
 
 struct format {
-    const struct bj_job_column **column;
+    const struct bj_column **column;
     unsigned n;
 };
 
-static int add(struct format *f, const struct bj_job_column *c,
-               struct bj_err *err)
+static int add(struct format *f, const struct bj_column *c, struct bj_err *err)
 {
     if (f->n == BJ_ACCT_COLUMNS_MAX)
         return bj_err_set(err, -EINVAL, "format: more than %d columns",
@@ -35,7 +34,7 @@ static int add(struct format *f, const struct bj_job_column *c,
 static int add_all(struct format *f, struct bj_err *err)
 {
     int r = 0;
-    for (const struct bj_job_column *c = bj_job_columns; r == 0 && c->name; c++)
+    for (const struct bj_column *c = bj_job_columns; r == 0 && c->name; c++)
         if (c->title)
             r = add(f, c, err);
     return r;
@@ -45,8 +44,7 @@ static int add_name(struct format *f, struct bj_slice name, struct bj_err *err)
 {
     if (bj_slice_eq(name, BJ_SLICE("all")))
         return add_all(f, err);
-    const struct bj_job_column *c =
-        bj_job_column_of_people(without_width(name));
+    const struct bj_column *c = bj_job_column_of_people(without_width(name));
     return c ? add(f, c, err)
              : bj_err_set(err, -EINVAL,
                           "format: unknown column '%.*s'; see --help",
@@ -54,7 +52,7 @@ static int add_name(struct format *f, struct bj_slice name, struct bj_err *err)
 }
 
 int bj_acct_format(const struct bj_strv *names,
-                   const struct bj_job_column *ret[BJ_ACCT_COLUMNS_MAX],
+                   const struct bj_column *ret[BJ_ACCT_COLUMNS_MAX],
                    unsigned *ret_n, struct bj_err *err)
 {
     struct format f = {ret, 0};
@@ -70,7 +68,7 @@ int bj_acct_format(const struct bj_strv *names,
     return r;
 }
 
-void bj_acct_title(struct bj_buf *out, const struct bj_job_column *c)
+void bj_acct_title(struct bj_buf *out, const struct bj_column *c)
 {
     bj_buf_str(out, c->title ? c->title : c->name);
     if (c->kind == BJ_AS_TIME)
@@ -79,7 +77,7 @@ void bj_acct_title(struct bj_buf *out, const struct bj_job_column *c)
 
 void bj_acct_columns_help(struct bj_buf *out)
 {
-    for (const struct bj_job_column *c = bj_job_columns; c->name; c++)
+    for (const struct bj_column *c = bj_job_columns; c->name; c++)
         bj_buf_printf(out, "  %-16s %-26s %s\n", c->title ? c->title : "",
                       c->name, c->help);
 }
@@ -94,6 +92,7 @@ enum {
 struct bj_acct_out {
     const struct bj_acct_look *look;
     struct bj_buf text;  /* text to write */
+    struct bj_rows out;  /* rows for programs, in text */
     struct bj_buf cells; /* texts of waiting rows, each with a NUL */
     unsigned rows;       /* waiting rows */
     uint64_t done;       /* rows in all */
@@ -118,18 +117,18 @@ static int flush(struct bj_acct_out *o, size_t least, struct bj_err *err)
 /* --- tables ----------------------------------------------------------------
  */
 
-static bool flexible(const struct bj_job_column *c)
+static bool flexible(const struct bj_column *c)
 {
     return c->unit == BJ_UNIT_FREE;
 }
 
-static bool is_left(const struct bj_job_column *c)
+static bool is_left(const struct bj_column *c)
 {
     return (bj_job_is_text(c->kind) && c->kind != BJ_AS_WORD_INT) ||
            c->kind == BJ_AS_TIME;
 }
 
-static bool is_state(const struct bj_job_column *c)
+static bool is_state(const struct bj_column *c)
 {
     return c->kind == BJ_AS_WORD && c->word == BJ_WORD_STATE;
 }
@@ -172,7 +171,7 @@ static const char *colour_of(struct bj_slice state)
 static void put_cell(struct bj_acct_out *o, unsigned i, struct bj_slice s,
                      bool head)
 {
-    const struct bj_job_column *c = o->look->column[i];
+    const struct bj_column *c = o->look->column[i];
     const unsigned width = o->width[i];
     const bool last = i + 1 == o->look->columns;
     const bool state = is_state(c) && o->look->colour && !head;
@@ -270,7 +269,7 @@ static int table_row(struct bj_acct_out *o, const struct bj_acct_row *row,
 
 static void list_value(struct bj_acct_out *o, unsigned i, struct bj_slice s)
 {
-    const struct bj_job_column *c = o->look->column[i];
+    const struct bj_column *c = o->look->column[i];
     const bool state = is_state(c) && o->look->colour;
     if (s.n == 0)
         return;
@@ -304,34 +303,33 @@ static int list_row(struct bj_acct_out *o, const struct bj_acct_row *row,
 /* --- for programs ----------------------------------------------------------
  */
 
-static int csv_row(struct bj_acct_out *o, const struct bj_acct_row *row,
-                   struct bj_err *err)
+static int program_row(struct bj_acct_out *o, const struct bj_acct_row *row,
+                       struct bj_err *err)
 {
-    struct bj_job_value v;
+    struct bj_job_value v = {.known = false};
     int r = 0;
+    bj_row_begin(&o->out);
     for (unsigned i = 0; r == 0 && i < o->look->columns; i++) {
         r = row->value(row->ctx, i, &v, err);
-        bj_buf_str(&o->text, i ? "," : "");
-        bj_value_csv(&o->text, o->look->column[i], &v);
+        bj_put_value(&o->out, o->look->column[i]->kind, &v);
     }
-    bj_buf_str(&o->text, "\r\n");
+    bj_row_end(&o->out);
     return r;
 }
 
-static int json_row(struct bj_acct_out *o, const struct bj_acct_row *row,
-                    struct bj_err *err)
+/* Begin the rows of CSV or JSON. */
+static void program_begin(struct bj_acct_out *o)
 {
-    struct bj_job_value v;
-    int r = 0;
-    bj_buf_str(&o->text, o->done ? ",\n" : "\n");
-    for (unsigned i = 0; r == 0 && i < o->look->columns; i++) {
-        r = row->value(row->ctx, i, &v, err);
-        bj_buf_printf(&o->text, "%c\"%s\":", i ? ',' : '{',
-                      o->look->column[i]->name);
-        bj_value_json(&o->text, o->look->column[i], &v);
-    }
-    bj_buf_str(&o->text, "}");
-    return r;
+    const struct bj_acct_look *look = o->look;
+    const struct bj_output out = {
+        .to = &o->text,
+        .shape = look->form == BJ_ACCT_CSV ? BJ_SHAPE_CSV : BJ_SHAPE_OBJECTS,
+        .no_names = !look->header,
+        .lines = look->form == BJ_ACCT_JSON};
+    const char *name[BJ_ACCT_COLUMNS_MAX];
+    for (unsigned i = 0; i < look->columns; i++)
+        name[i] = look->column[i]->name;
+    bj_rows_begin(&o->out, &out, name, look->columns);
 }
 
 /* --- calls -----------------------------------------------------------------
@@ -358,12 +356,8 @@ int bj_acct_out_new(const struct bj_acct_look *look, struct bj_acct_out **ret,
     if (!o)
         return bj_err_set(err, -ENOMEM, "output");
     o->look = look;
-    if (look->form == BJ_ACCT_JSON)
-        bj_buf_str(&o->text, "[");
-    for (unsigned i = 0;
-         look->form == BJ_ACCT_CSV && look->header && i < look->columns; i++)
-        bj_buf_printf(&o->text, "%s%s%s", i ? "," : "", look->column[i]->name,
-                      i + 1 == look->columns ? "\r\n" : "");
+    if (look->form == BJ_ACCT_CSV || look->form == BJ_ACCT_JSON)
+        program_begin(o);
     if (!set_titles(o)) {
         bj_acct_out_free(o);
         return bj_err_set(err, -ENOMEM, "output");
@@ -376,11 +370,11 @@ int bj_acct_out_row(struct bj_acct_out *o, const struct bj_acct_row *row,
                     struct bj_err *err)
 {
     static int (*const forms[])(struct bj_acct_out *,
-                                const struct bj_acct_row *,
-                                struct bj_err *) = {[BJ_ACCT_TABLE] = table_row,
-                                                    [BJ_ACCT_LIST] = list_row,
-                                                    [BJ_ACCT_CSV] = csv_row,
-                                                    [BJ_ACCT_JSON] = json_row};
+                                const struct bj_acct_row *, struct bj_err *) = {
+        [BJ_ACCT_TABLE] = table_row,
+        [BJ_ACCT_LIST] = list_row,
+        [BJ_ACCT_CSV] = program_row,
+        [BJ_ACCT_JSON] = program_row};
     int r = forms[o->look->form](o, row, err);
     o->done++;
     return r < 0 ? r : flush(o, FLUSH_BYTES, err);
@@ -392,8 +386,10 @@ int bj_acct_out_end(struct bj_acct_out *o, struct bj_err *err)
         settle(o);
     if (o->look->form == BJ_ACCT_TABLE && !o->cells.failed)
         put_cells(o);
-    if (o->look->form == BJ_ACCT_JSON)
-        bj_buf_str(&o->text, o->done ? "\n]\n" : "]\n");
+    if (o->look->form == BJ_ACCT_JSON) {
+        bj_rows_end(&o->out);
+        bj_buf_str(&o->text, "\n");
+    }
     int r = flush(o, 1, err);
     if (r == 0 && fflush(o->look->to) != 0)
         r = bj_err_set(err, -errno, "output");

@@ -7,22 +7,22 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/opt.h"
-#include "statsdb/job/job_column.h"
+#include "statsdb/job/rows.h"
 
 #include <stdio.h>
 
-enum { BJ_ACCT_COLUMNS_MAX = 128 }; /* in one table */
+enum { BJ_ACCT_COLUMNS_MAX = BJ_ROW_KEYS }; /* in one table */
 
 /* Find the columns for a list of names; an entry may hold several names with
  * commas between.  "all" selects all columns that have a title.  Stores *ret_n
  * columns in ret.  -EINVAL: a name is unknown; the message contains it. */
 int bj_acct_format(const struct bj_strv *names,
-                   const struct bj_job_column *ret[BJ_ACCT_COLUMNS_MAX],
+                   const struct bj_column *ret[BJ_ACCT_COLUMNS_MAX],
                    unsigned *ret_n, struct bj_err *err);
 
 /* Append the heading of a column in tables; times name the reader's zone:
  * "Start (Europe/Paris)". */
-void bj_acct_title(struct bj_buf *out, const struct bj_job_column *c);
+void bj_acct_title(struct bj_buf *out, const struct bj_column *c);
 
 /* Append one line for each column, for --help. */
 void bj_acct_columns_help(struct bj_buf *out);
@@ -36,7 +36,7 @@ enum bj_acct_form {
 
 struct bj_acct_look {
     enum bj_acct_form form;
-    const struct bj_job_column *const *column;
+    const struct bj_column *const *column;
     unsigned columns;
     bool header;    /* of tables and CSV */
     bool colour;    /* states for people */

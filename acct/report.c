@@ -74,7 +74,7 @@ static int choose(const struct bj_acct_source *from,
                                                [CLUSTER] = "cluster",
                                                [JOBID] = "jobid",
                                                [ARRAY] = "array_job_id"};
-    const struct bj_job_column *column[COLUMNS];
+    const struct bj_column *column[COLUMNS];
     for (unsigned i = 0; i < COLUMNS; i++)
         column[i] = bj_job_column(bj_slice_str(names[i]));
     c->last = &c->first;

@@ -23,7 +23,7 @@ struct bj_acct_filter {
 
 struct bj_acct_query {
     struct bj_acct_filter filter;
-    const struct bj_job_column *const *column;
+    const struct bj_column *const *column;
     unsigned columns;
 };
 

@@ -9,7 +9,7 @@
 
 int bj_gen_columns(struct bj_buf *out)
 {
-    for (const struct bj_job_column *c = bj_job_columns; c->name; c++) {
+    for (const struct bj_column *c = bj_job_columns; c->name; c++) {
         bj_buf_str(out, ".TP\n\\fB");
         bj_gen_roff(out, c->name);
         bj_buf_str(out, "\\fR");

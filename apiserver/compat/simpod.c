@@ -148,8 +148,7 @@ static int put_jobs(struct bj_call *c, const struct bj_json *target,
         return r;
     bj_buf_str(b, ",\"type\":\"table\",\"columns\":[");
     for (unsigned i = 0; i < k.n; i++)
-        put_column(b, k.key[i], bj_value_type(bj_job_columns[k.at[i]].kind),
-                   i == 0);
+        put_column(b, k.key[i], bj_value_type(k.column[i]->kind), i == 0);
     bj_buf_str(b, "],\"rows\":");
     r = bj_jobs_list(
         c, &p, &(struct bj_output){.to = b, .shape = BJ_SHAPE_ARRAYS}, &end);
@@ -168,8 +167,8 @@ static int put_usage(struct bj_call *c, const struct bj_json *target,
     if (r != 0)
         return r;
     bj_buf_str(b, ",\"type\":\"table\",\"columns\":[");
-    for (const struct bj_key *k = bj_usage_keys; k->name; k++)
-        put_column(b, k->name, k->type, k == bj_usage_keys);
+    for (const struct bj_column *k = bj_usage_columns; k->name; k++)
+        put_column(b, k->name, bj_value_type(k->kind), k == bj_usage_columns);
     bj_buf_str(b, "],\"rows\":");
     r = bj_usage_list(
         c, &p, &(struct bj_output){.to = b, .shape = BJ_SHAPE_ARRAYS}, &cut);

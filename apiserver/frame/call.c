@@ -140,12 +140,3 @@ void bj_call_rows_end(struct bj_call *c, struct bj_rows *rows, const char *more)
     if (rows->shape != BJ_SHAPE_CSV)
         bj_call_close(c, more);
 }
-
-unsigned bj_key_names(const struct bj_key *keys,
-                      const char *ret[static BJ_KEYS])
-{
-    unsigned n = 0;
-    for (; keys[n].name && n < BJ_KEYS; n++)
-        ret[n] = keys[n].name;
-    return n;
-}

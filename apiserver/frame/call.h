@@ -3,16 +3,15 @@
 #define BJ_APISERVER_FRAME_CALL_H
 
 #include "apiserver/access/auth.h"
-#include "apiserver/frame/out.h"
 #include "apiserver/frame/reader.h"
 #include "base/err.h"
 #include "base/httpd.h"
+#include "statsdb/job/rows.h"
 
 struct bj_api_worker;
 struct bj_endpoint;
 struct bj_gate_job;
-struct bj_key;
-struct bj_api_column;
+struct bj_column;
 struct bj_json;
 
 enum { BJ_TAG_BYTES = 24 };
@@ -80,32 +79,17 @@ struct bj_endpoint {
     const char *help; /* NULL: not listed there */
     const char *type; /* type of a response without rows; NULL: JSON */
     unsigned params;  /* mask of apiserver/frame/params.h */
-    const struct bj_own_param *own; /* NULL, or ends with name NULL */
-    unsigned own_params, required;  /* masks of own */
-    const struct bj_key *keys;
-    const struct bj_api_column *columns; /* of the rows */
-    bool jobs;                           /* rows have the keys of jobs */
-    bool series;                         /* rows have the keys of series */
+    const struct bj_own_param *own;  /* NULL, or ends with name NULL */
+    unsigned own_params, required;   /* masks of own */
+    const struct bj_column *columns; /* of the rows; NULL: no rows */
+    bool series; /* and the columns of the metrics of time series */
 };
 
 /* Does the endpoint return rows, which may be CSV? */
 static inline bool bj_endpoint_has_rows(const struct bj_endpoint *e)
 {
-    return e->jobs || e->series || e->columns || e->keys;
+    return e->columns;
 }
-
-/* One key of the rows of a response; a table ends with name NULL. */
-struct bj_key {
-    const char *name, *type; /* of JSON: "string", "integer", ... */
-    const char *help;
-};
-
-enum { BJ_KEYS = 40 };
-
-/* Return the names of a table of keys, for bj_rows_begin; returns their number.
- */
-unsigned bj_key_names(const struct bj_key *keys,
-                      const char *ret[static BJ_KEYS]);
 
 /* The endpoints of the parts of the API; each table ends with path NULL. */
 extern const struct bj_endpoint bj_endpoints_status[], bj_endpoints_lists[],

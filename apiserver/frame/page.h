@@ -4,8 +4,8 @@
 #define BJ_APISERVER_FRAME_PAGE_H
 
 #include "apiserver/frame/call.h"
-#include "apiserver/frame/cells.h"
 #include "base/buf.h"
+#include "statsdb/job/rows.h"
 
 /* The form in which a page shows a value. */
 enum bj_page_form {

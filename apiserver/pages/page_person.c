@@ -16,11 +16,11 @@ enum {
     RULES = 50
 };
 
-static const struct bj_api_column finding_columns[] = {
-    {"finding", BJ_AS_TEXT, 0, "r.name", ""},
-    {"severity", BJ_AS_TEXT, 0, "r.severity", ""},
-    {"jobs", BJ_AS_INT, 0, "count(*)", ""},
-    {.key = NULL},
+static const struct bj_column finding_columns[] = {
+    BJ_COLUMN("finding", TEXT, "r.name", ""),
+    BJ_COLUMN("severity", TEXT, "r.severity", ""),
+    BJ_COLUMN("jobs", INT, "count(*)", ""),
+    {.name = NULL},
 };
 static const struct bj_page_column finding_titles[] = {
     {"severity", "Severity", BJ_SHOW_STATE, false},
@@ -52,11 +52,13 @@ int bj_page_finding_counts(struct bj_call *c, const struct bj_params *p,
     const struct bj_query_time time = {p->number[BJ_PARAM_FROM],
                                        p->number[BJ_PARAM_TO]};
     struct bj_query q = {.time = &time};
+    struct bj_picked k;
     struct bj_buf filters = {0};
     struct bj_page_table table;
     bool cut;
+    bj_picked_table(&k, finding_columns);
     bj_query_sql(&q, "SELECT ");
-    bj_table_select(&q, finding_columns);
+    bj_table_select(&q, &k);
     bj_query_sql(&q, " FROM job AS j CROSS JOIN job_finding AS f CROSS JOIN"
                      " finding_rule AS r WHERE f.job = j.id AND r.id = f.rule");
     int r = bj_query_scope(&q, c, p, "j");
@@ -69,9 +71,8 @@ int bj_page_finding_counts(struct bj_call *c, const struct bj_params *p,
     bj_page_table_begin(&table, &c->reply->body, finding_titles, to_root);
     table.at.filters = filters.failed || !filters.p[0] ? NULL : filters.p;
     if (r == 0)
-        r = bj_table_rows(c, &q, finding_columns,
-                          &(struct bj_output){.cells = &table.cells}, RULES,
-                          &cut);
+        r = bj_table_rows(c, &q, &k, &(struct bj_output){.cells = &table.cells},
+                          RULES, &cut);
     bj_page_table_end(&table, "No findings.");
     bj_query_free(&q);
     bj_buf_free(&filters);

@@ -37,37 +37,40 @@ enum {
 #define PERCENT(part, of)                                                      \
     WHOLE("1000000 * sum(" part ") / nullif(sum(" of "), 0)")
 
-static const struct bj_api_column columns[] = {
-    {"application", BJ_AS_TEXT, 0,
-     "(SELECT text FROM word WHERE id = u.application)",
-     "Application; \"several\": none used half of the CPU time; null: not "
-     "recognised."},
-    {"jobs", BJ_AS_INT, 0, "count(*)", "Jobs that ended in the time."},
-    {"core_hours", BJ_AS_MILLI, 0, HOURS(CORE),
-     "CPUs allocated, times hours, of the whole run of these jobs."},
-    {"cpu_used_hours", BJ_AS_MILLI, 0,
-     "CASE WHEN sum(" KNOWN ") > 0 THEN " WHOLE("sum(" USED ") / 3600") " END",
-     "CPU time used in hours, of jobs where it is known."},
-    {"cpu_efficiency_percent", BJ_AS_PPM, 0, PERCENT(USED " / 1000", KNOWN),
-     "CPU time used, in percent of allocated, of jobs where it is known."},
-    {"cpu_coverage", BJ_AS_PPM, 0, PERCENT(KNOWN, CORE),
-     "Jobs with known CPU time, in percent of core_hours."},
-    {"gpu_hours", BJ_AS_MILLI, 0, HOURS(GPU), "GPUs allocated, times hours."},
-    {"gpu_efficiency_percent", BJ_AS_PPM, 0,
-     PERCENT(GPU_USED " / 1000", GPU_KNOWN),
-     "Mean use of the GPUs in percent, of jobs where it is known."},
-    {"gpu_coverage", BJ_AS_PPM, 0, PERCENT(GPU_KNOWN, GPU),
-     "Jobs with known GPU use, in percent of gpu_hours."},
-    {"energy_kwh", BJ_AS_MICRO, 0, WHOLE("sum(1.0 * u.energy_uj) / 3600000"),
-     "Energy of the jobs where it is known; null: of none."},
-    {"energy_coverage", BJ_AS_PPM, 0, PERCENT(ENERGY_CORE, CORE),
-     "Jobs with known energy, in percent of core_hours."},
-    {.key = NULL},
+static const struct bj_column columns[] = {
+    BJ_COLUMN(
+        "application", TEXT, "(SELECT text FROM word WHERE id = u.application)",
+        "Application; \"several\": none used half of the CPU time; null: not "
+        "recognised."),
+    BJ_COLUMN("jobs", INT, "count(*)", "Jobs that ended in the time."),
+    BJ_COLUMN("core_hours", MILLI, HOURS(CORE),
+              "CPUs allocated, times hours, of the whole run of these jobs."),
+    BJ_COLUMN("cpu_used_hours", MILLI,
+              "CASE WHEN sum(" KNOWN
+              ") > 0 THEN " WHOLE("sum(" USED ") / 3600") " END",
+              "CPU time used in hours, of jobs where it is known."),
+    BJ_COLUMN(
+        "cpu_efficiency_percent", PPM, PERCENT(USED " / 1000", KNOWN),
+        "CPU time used, in percent of allocated, of jobs where it is known."),
+    BJ_COLUMN("cpu_coverage", PPM, PERCENT(KNOWN, CORE),
+              "Jobs with known CPU time, in percent of core_hours."),
+    BJ_COLUMN("gpu_hours", MILLI, HOURS(GPU), "GPUs allocated, times hours."),
+    BJ_COLUMN("gpu_efficiency_percent", PPM,
+              PERCENT(GPU_USED " / 1000", GPU_KNOWN),
+              "Mean use of the GPUs in percent, of jobs where it is known."),
+    BJ_COLUMN("gpu_coverage", PPM, PERCENT(GPU_KNOWN, GPU),
+              "Jobs with known GPU use, in percent of gpu_hours."),
+    BJ_COLUMN("energy_kwh", MICRO, WHOLE("sum(1.0 * u.energy_uj) / 3600000"),
+              "Energy of the jobs where it is known; null: of none."),
+    BJ_COLUMN("energy_coverage", PPM, PERCENT(ENERGY_CORE, CORE),
+              "Jobs with known energy, in percent of core_hours."),
+    {.name = NULL},
 };
 
 static int make(struct bj_call *c, const struct bj_params *p,
-                struct bj_query *q)
+                struct bj_picked *k, struct bj_query *q)
 {
+    bj_picked_table(k, columns);
     const int64_t to =
         p->given[BJ_PARAM_TO] ? p->number[BJ_PARAM_TO] : c->now_sec;
     const int64_t from =
@@ -78,7 +81,7 @@ static int make(struct bj_call *c, const struct bj_params *p,
     const struct bj_query_time time = {
         from - (int64_t)(c->worker->conf->longest_usec / 1000000), to};
     bj_query_sql(q, "SELECT ");
-    bj_table_select(q, columns);
+    bj_table_select(q, k);
     bj_query_sql(q, " FROM job AS j LEFT JOIN job_use AS u ON u.job = j.id"
                     " WHERE j.\"end\" >= ");
     bj_query_int(q, from);
@@ -96,12 +99,13 @@ static int make(struct bj_call *c, const struct bj_params *p,
 static int on_applications(struct bj_call *c)
 {
     struct bj_query q = {0};
+    struct bj_picked k;
     struct bj_params p;
     int r = bj_params_read(c, MASK, &p);
     if (r == 0)
-        r = make(c, &p, &q);
+        r = make(c, &p, &k, &q);
     if (r == 0)
-        r = bj_table_reply(c, &q, columns, c->worker->conf->max_rows);
+        r = bj_table_reply(c, &q, &k, c->worker->conf->max_rows);
     bj_query_free(&q);
     return r;
 }
@@ -120,14 +124,14 @@ static const struct bj_page_column shown[] = {
 int bj_applications_page(struct bj_call *c, const struct bj_params *p)
 {
     struct bj_query q = {0};
+    struct bj_picked k;
     struct bj_page_table table;
     bool cut = false;
-    int r = make(c, p, &q);
+    int r = make(c, p, &k, &q);
     bj_page_table_begin(&table, &c->reply->body, shown, "");
     table.most = SHOWN;
     if (r == 0)
-        r = bj_table_rows(c, &q, columns,
-                          &(struct bj_output){.cells = &table.cells},
+        r = bj_table_rows(c, &q, &k, &(struct bj_output){.cells = &table.cells},
                           c->worker->conf->max_rows, &cut);
     bj_page_table_end(&table, "No job has ended in this time.");
     if (cut || table.rows > SHOWN)

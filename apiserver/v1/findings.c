@@ -88,48 +88,52 @@ static int read_span(struct bj_call *c, const struct bj_params *p,
     "(SELECT " column " FROM running_finding WHERE job = f.job AND rule ="     \
     " r.name)"
 
-static const struct bj_api_column finding_columns[] = {
-    {"key", BJ_AS_TEXT, 0,
-     WORD("cluster", "cluster") " || ':' || j.jobid || ':' || j.submit",
-     "Key of the job."},
-    {"jobid", BJ_AS_TEXT, 0, "CAST(j.jobid AS TEXT)", "Its jobid."},
-    {"display_id", BJ_AS_TEXT, 0,
-     "(SELECT " BJ_SQL_DISPLAY_ID("m") " FROM (SELECT 1) AS o LEFT JOIN"
-                                       " job_more AS m ON m.job = j.id)",
-     "Its jobid as users know it, such as 2000_7 of an array."},
-    {"cluster", BJ_AS_TEXT, 0, WORD("cluster", "cluster"), "Its cluster."},
-    {"user", BJ_AS_TEXT, 0, WORD("user", "user"), "Its owner."},
-    {"account", BJ_AS_TEXT, 0, WORD("account", "account"), "Its account."},
-    {"partition", BJ_AS_TEXT, 0, WORD("partition", "partition"),
-     "Its partition or queue."},
-    {"name", BJ_AS_TEXT, 0, "(SELECT text FROM jobname WHERE id = j.name)",
-     "Its name."},
-    {"start", BJ_AS_TIME, 0, "j.start", "Started."},
-    {"start_ms", BJ_AS_TIME_MS, 0, "j.start", "The same time in milliseconds."},
-    {"end", BJ_AS_TIME, 0, "j.\"end\"", "Ended."},
-    {"end_ms", BJ_AS_TIME_MS, 0, "j.\"end\"", "The same time in milliseconds."},
-    {"from", BJ_AS_TIME_MS, 0, "coalesce(j.start, nullif(j.submit, 0))",
-     "Start of a link: start_ms, else the time of submission."},
-    {"to", BJ_AS_LINK_END, 0, "j.\"end\"", "End of a link: end_ms, or now."},
-    {"cpus", BJ_AS_INT, 0, "j.cpus", "CPUs allocated."},
-    {"gpus", BJ_AS_INT, 0, "j.gpus", "GPUs allocated."},
-    {"finding", BJ_AS_TEXT, 0, "r.name", "Name of the rule."},
-    {"severity", BJ_AS_TEXT, 0, "r.severity", "Severity."},
-    {"text", BJ_AS_TEXT, 0, BJ_SQL_FINDING, "Description in one sentence."},
-    {"advice", BJ_AS_TEXT, 0, BJ_SQL_ADVICE, "Advice of the site."},
-    {"url", BJ_AS_TEXT, 0, "nullif(r.url, '')", "Page with more, of the site."},
-    {"value", BJ_AS_REAL, 0, "f.value", "Measured value."},
-    {"threshold", BJ_AS_REAL, 0, "f.threshold", "Threshold of the rule."},
-    {"since", BJ_AS_TIME, 0, RUNNING("since"),
-     "Of a running job: found without a break since then."},
-    {"since_ms", BJ_AS_TIME_MS, 0, RUNNING("since"),
-     "The same in milliseconds."},
-    {"action", BJ_AS_TEXT, 0,
-     "(SELECT action || ', ' || state FROM running_action WHERE id = (SELECT"
-     " max(id) FROM running_action WHERE job = f.job AND rule = r.name))",
-     "What was done last because of it, and how far that is: warn or cancel; "
-     "dry run, waiting, doing, done or failed."},
-    {.key = NULL},
+static const struct bj_column finding_columns[] = {
+    BJ_COLUMN(
+        "key", TEXT,
+        WORD("cluster", "cluster") " || ':' || j.jobid || ':' || j.submit",
+        "Key of the job."),
+    BJ_COLUMN("jobid", TEXT, "CAST(j.jobid AS TEXT)", "Its jobid."),
+    BJ_COLUMN(
+        "display_id", TEXT,
+        "(SELECT " BJ_SQL_DISPLAY_ID("m") " FROM (SELECT 1) AS o LEFT JOIN"
+                                          " job_more AS m ON m.job = j.id)",
+        "Its jobid as users know it, such as 2000_7 of an array."),
+    BJ_COLUMN("cluster", TEXT, WORD("cluster", "cluster"), "Its cluster."),
+    BJ_COLUMN("user", TEXT, WORD("user", "user"), "Its owner."),
+    BJ_COLUMN("account", TEXT, WORD("account", "account"), "Its account."),
+    BJ_COLUMN("partition", TEXT, WORD("partition", "partition"),
+              "Its partition or queue."),
+    BJ_COLUMN("name", TEXT, "(SELECT text FROM jobname WHERE id = j.name)",
+              "Its name."),
+    BJ_COLUMN("start", TIME, "j.start", "Started."),
+    BJ_COLUMN("start_ms", TIME_MS, "j.start", "The same time in milliseconds."),
+    BJ_COLUMN("end", TIME, "j.\"end\"", "Ended."),
+    BJ_COLUMN("end_ms", TIME_MS, "j.\"end\"", "The same time in milliseconds."),
+    BJ_COLUMN("from", TIME_MS, "coalesce(j.start, nullif(j.submit, 0))",
+              "Start of a link: start_ms, else the time of submission."),
+    BJ_COLUMN("to", LINK_END, "j.\"end\"", "End of a link: end_ms, or now."),
+    BJ_COLUMN("cpus", INT, "j.cpus", "CPUs allocated."),
+    BJ_COLUMN("gpus", INT, "j.gpus", "GPUs allocated."),
+    BJ_COLUMN("finding", TEXT, "r.name", "Name of the rule."),
+    BJ_COLUMN("severity", TEXT, "r.severity", "Severity."),
+    BJ_COLUMN("text", TEXT, BJ_SQL_FINDING, "Description in one sentence."),
+    BJ_COLUMN("advice", TEXT, BJ_SQL_ADVICE, "Advice of the site."),
+    BJ_COLUMN("url", TEXT, "nullif(r.url, '')", "Page with more, of the site."),
+    BJ_COLUMN("value", REAL, "f.value", "Measured value."),
+    BJ_COLUMN("threshold", REAL, "f.threshold", "Threshold of the rule."),
+    BJ_COLUMN("since", TIME, RUNNING("since"),
+              "Of a running job: found without a break since then."),
+    BJ_COLUMN("since_ms", TIME_MS, RUNNING("since"),
+              "The same in milliseconds."),
+    BJ_COLUMN(
+        "action", TEXT,
+        "(SELECT action || ', ' || state FROM running_action WHERE id = (SELECT"
+        " max(id) FROM running_action WHERE job = f.job AND rule = r.name))",
+        "What was done last because of it, and how far that is: warn or "
+        "cancel; "
+        "dry run, waiting, doing, done or failed."),
+    {.name = NULL},
 };
 
 /* Select only findings with the requested names. */
@@ -276,11 +280,11 @@ static void select_items(const struct items *all, struct bj_query *q)
 
 static int add(struct bj_call *c, struct items *all, struct bj_st *st)
 {
-    const int behind = 2 + (int)all->k.values;
-    int64_t number[BJ_JOB_COLUMNS], of[BJ_WASTED_COLUMNS];
+    const int behind = BJ_JOBS_FIRST + (int)all->k.values;
+    int64_t number[BJ_ROW_KEYS], of[BJ_WASTED_COLUMNS];
     if (!BJ_GROW(all->item, all->n + 1, all->room))
         return bj_err_set(&c->err, -ENOMEM, "sort");
-    bj_jobs_numbers(&all->k, st, number);
+    bj_picked_numbers(&all->k, st, BJ_JOBS_FIRST, number);
     for (unsigned i = 0; i < BJ_WASTED_COLUMNS; i++)
         of[i] = number[all->place[i]];
     all->item[all->n++] = (struct item){
@@ -351,11 +355,9 @@ int bj_findings_order(struct bj_call *c, int64_t job, struct bj_query *q)
 
 /* Write rows, and the cursor if there are more. */
 static int write_rows(struct bj_call *c, struct bj_query *q,
-                      const struct span *s, const struct bj_output *out,
-                      struct bj_findings_end *end)
+                      const struct bj_picked *k, const struct span *s,
+                      const struct bj_output *out, struct bj_findings_end *end)
 {
-    const char *key[BJ_API_COLUMNS];
-    const unsigned n = bj_table_keys(finding_columns, key);
     struct bj_st *st = NULL;
     struct bj_rows rows;
     int64_t at = s->at, id = s->id;
@@ -363,10 +365,11 @@ static int write_rows(struct bj_call *c, struct bj_query *q,
     int r = bj_query_open(q, c->reader, &st, &c->err);
     if (r < 0)
         return r;
-    bj_rows_begin(&rows, out, key, n);
-    while ((r = bj_st_row(st, &c->err)) > 0) {
-        const int64_t now_at = bj_st_get_i64(st, (int)n);
-        const int64_t now_id = bj_st_get_i64(st, (int)n + 1);
+    bj_rows_begin(&rows, out, k->key, k->n);
+    while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
+        const int64_t now_at = bj_st_get_i64(st, (int)k->values);
+        const int64_t now_id = bj_st_get_i64(st, (int)k->values + 1);
+        r = 0;
         shown = now_at == at && now_id == id ? shown : 0;
         at = now_at;
         id = now_id;
@@ -381,7 +384,7 @@ static int write_rows(struct bj_call *c, struct bj_query *q,
                          (unsigned long long)shown);
             break;
         }
-        bj_table_row(finding_columns, n, &rows, st);
+        r = bj_table_row(c, k, st, 0, &rows);
         shown++;
     }
     bj_rows_end(&rows);
@@ -394,9 +397,11 @@ static int write_items(struct bj_call *c, const struct item *item, size_t n,
 {
     char name[PAGE_MAX][48];
     struct bj_query q = {0};
+    struct bj_picked k;
     bool cut;
+    bj_picked_table(&k, finding_columns);
     bj_query_sql(&q, "SELECT ");
-    bj_table_select(&q, finding_columns);
+    bj_table_select(&q, &k);
     bj_query_sql(&q, " FROM job AS j CROSS JOIN job_finding AS f CROSS JOIN"
                      " finding_rule AS r WHERE f.job = j.id AND r.id = f.rule"
                      " AND j.id IN (NULL");
@@ -419,7 +424,7 @@ static int write_items(struct bj_call *c, const struct item *item, size_t n,
         bj_query_int(&q, (int64_t)i);
     }
     bj_query_sql(&q, " END");
-    int r = bj_table_rows(c, &q, finding_columns, out, n, &cut);
+    int r = bj_table_rows(c, &q, &k, out, n, &cut);
     bj_query_free(&q);
     return r;
 }
@@ -464,12 +469,14 @@ int bj_findings_list(struct bj_call *c, const struct bj_params *p,
     if (r == 0 && s.by_cost) {
         r = list_by_cost(c, &q, p, &s, out, ret);
     } else if (r == 0) {
+        struct bj_picked k;
+        bj_picked_table(&k, finding_columns);
         bj_query_sql(&q, "SELECT ");
-        bj_table_select(&q, finding_columns);
+        bj_table_select(&q, &k);
         bj_query_sql(&q, ", j.at, j.id");
         r = make_findings(c, &q, p, &s);
         if (r == 0)
-            r = write_rows(c, &q, &s, out, ret);
+            r = write_rows(c, &q, &k, &s, out, ret);
     }
     bj_query_free(&q);
     return r == -EINTR

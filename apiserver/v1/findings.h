@@ -2,9 +2,9 @@
 #ifndef BJ_APISERVER_V1_FINDINGS_H
 #define BJ_APISERVER_V1_FINDINGS_H
 
-#include "apiserver/frame/column.h"
 #include "apiserver/frame/params.h"
 #include "apiserver/frame/query.h"
+#include "statsdb/job/job_column.h"
 
 enum {
     BJ_FINDINGS_MASK = BJ_BIT(BJ_PARAM_USER) | BJ_BIT(BJ_PARAM_ACCOUNT) |

@@ -2,29 +2,16 @@
 #ifndef BJ_APISERVER_V1_JOBS_H
 #define BJ_APISERVER_V1_JOBS_H
 
-#include "apiserver/frame/column.h"
 #include "apiserver/frame/params.h"
 #include "apiserver/frame/query.h"
-
-enum { BJ_PICKED_VALUES = 2 * BJ_JOB_COLUMNS };
-_Static_assert(BJ_JOB_COLUMNS <= (int)BJ_ROW_KEYS, "a row has all columns");
-
-/* The columns of bj_job_columns that a request selects, in order, and the SQL
- * values that they need, each once. */
-struct bj_picked {
-    const char *key[BJ_JOB_COLUMNS];
-    unsigned char at[BJ_JOB_COLUMNS];                   /* in bj_job_columns */
-    unsigned char value[BJ_JOB_COLUMNS][BJ_JOB_VALUES]; /* in sql */
-    unsigned n;
-    const char *sql[BJ_PICKED_VALUES];
-    unsigned values;
-    bool derived; /* some columns are derived */
-};
+#include "statsdb/job/job_read.h"
 
 /* Select the columns named by "fields"; by default those of lists, or all. 0 or
  * a refusal. */
 int bj_jobs_pick(struct bj_call *c, const struct bj_params *p, bool all,
                  struct bj_picked *ret);
+
+enum { BJ_JOBS_FIRST = 2 }; /* first value, after j.at and j.id */
 
 /* Begin "SELECT j.at, j.id, VALUES FROM ... WHERE 1". */
 void bj_jobs_select(struct bj_query *q, const struct bj_picked *k);
@@ -35,11 +22,6 @@ int bj_jobs_row(struct bj_call *c, const struct bj_picked *k, struct bj_st *st,
 
 /* Begin "SELECT j.at, j.id, VALUES"; they need BJ_JOB_FROM BJ_JOB_FROM_USE. */
 void bj_jobs_select_values(struct bj_query *q, const struct bj_picked *k);
-
-/* Return the numbers of the columns of such a row, which are not texts, or
- * BJ_SQL_NULL. */
-void bj_jobs_numbers(const struct bj_picked *k, struct bj_st *st,
-                     int64_t ret[BJ_JOB_COLUMNS]);
 
 /* Parameters of a list of jobs. */
 enum {

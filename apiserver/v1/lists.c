@@ -1,7 +1,7 @@
 /* The authenticated user, and lists of accounts, users and clusters for menus.
  */
 #include "apiserver/frame/params.h"
-#include "apiserver/frame/query.h"
+#include "apiserver/v1/table.h"
 
 static int on_base(struct bj_call *c)
 {
@@ -11,17 +11,17 @@ static int on_base(struct bj_call *c)
     return 0;
 }
 
-static const struct bj_key me_keys[] = {
-    {"user", "string", "Name of the authenticated user."},
-    {"admin", "boolean", "Sees all jobs."},
-    {"coordinator", "boolean", "Sees all jobs of some accounts."},
-    {"accounts", "string", "These accounts, separated by commas."},
-    {NULL, NULL, NULL},
+static const struct bj_column me_keys[] = {
+    BJ_COLUMN("user", TEXT, NULL, "Name of the authenticated user."),
+    BJ_COLUMN("admin", BOOL, NULL, "Sees all jobs."),
+    BJ_COLUMN("coordinator", BOOL, NULL, "Sees all jobs of some accounts."),
+    BJ_COLUMN("accounts", TEXT, NULL, "These accounts, separated by commas."),
+    {.name = NULL},
 };
 
 static int on_me(struct bj_call *c)
 {
-    const char *names[BJ_KEYS];
+    const char *names[BJ_JOB_COLUMNS];
     struct bj_buf accounts = {0};
     struct bj_rows rows;
     struct bj_params p;
@@ -32,7 +32,7 @@ static int on_me(struct bj_call *c)
         bj_buf_str(&accounts, i ? "," : "");
         bj_buf_slice(&accounts, c->identity.account[i]);
     }
-    bj_call_rows(c, &rows, names, bj_key_names(me_keys, names));
+    bj_call_rows(c, &rows, names, bj_column_names(me_keys, names));
     bj_row_begin(&rows);
     bj_put_text(&rows, bj_slice_str(c->identity.user));
     bj_put_bool(&rows, c->identity.admin);
@@ -49,70 +49,37 @@ static int on_me(struct bj_call *c)
 /* --- lists -----------------------------------------------------------------
  */
 
-/* Write rows of two texts, a time, and the time in milliseconds, or only the
- * first of these, depending on the keys. */
-static int put_rows(struct bj_call *c, struct bj_st *st, struct bj_rows *rows)
-{
-    int r;
-    while ((r = bj_st_row(st, &c->err)) > 0) {
-        bj_row_begin(rows);
-        for (unsigned i = 0; i < rows->keys; i++) {
-            int64_t sec = i >= 2 ? bj_st_get_i64(st, (int)i) : 0;
-            if (i < 2)
-                bj_put_text(rows, bj_st_get_text(st, (int)i));
-            else if (sec == BJ_SQL_NULL)
-                bj_put_null(rows);
-            else if (i == 2)
-                bj_put_time(rows, sec);
-            else
-                bj_put_time_ms(rows, sec);
-        }
-        bj_row_end(rows);
-    }
-    return r;
-}
-
-static int list(struct bj_call *c, struct bj_query *q)
-{
-    const char *names[BJ_KEYS];
-    struct bj_st *st;
-    struct bj_rows rows;
-    int r = bj_query_open(q, c->reader, &st, &c->err);
-    if (r < 0)
-        return r;
-    bj_call_rows(c, &rows, names, bj_key_names(c->endpoint->keys, names));
-    r = put_rows(c, st, &rows);
-    if (r == 0)
-        bj_call_rows_end(c, &rows, "");
-    return r;
-}
-
-/* Respond with a list whose SQL a function appends. */
-static int with_query(struct bj_call *c,
+/* Respond with a list of the endpoint's columns: select is before their SQL,
+ * and a function appends what comes after. */
+static int with_query(struct bj_call *c, const char *select,
                       int (*make)(struct bj_call *c, struct bj_query *q,
                                   const struct bj_params *p))
 {
     struct bj_params p;
     int r = bj_params_read(c, c->endpoint->params, &p);
     struct bj_query q = {0};
+    struct bj_picked k;
+    bj_picked_table(&k, c->endpoint->columns);
+    bj_query_sql(&q, select);
+    bj_table_select(&q, &k);
     if (r == 0)
         r = make(c, &q, &p);
     if (r == 0)
-        r = list(c, &q);
+        r = bj_table_reply(c, &q, &k, BJ_TABLE_ALL);
     bj_query_free(&q);
     return r;
 }
 
-static const struct bj_key account_keys[] = {
-    {"account", "string", "Account."},
-    {NULL, NULL, NULL},
+static const struct bj_column account_keys[] = {
+    BJ_COLUMN("account", TEXT, "n.name", "Account."),
+    {.name = NULL},
 };
 
 static int make_accounts(struct bj_call *c, struct bj_query *q,
                          const struct bj_params *p)
 {
-    bj_query_sql(q, "SELECT DISTINCT n.name FROM assoc AS a JOIN account AS n "
-                    "ON n.id = a.account WHERE n.name <> ''");
+    bj_query_sql(q, " FROM assoc AS a JOIN account AS n ON n.id = a.account"
+                    " WHERE n.name <> ''");
     int r = bj_query_scope(q, c, p, "a");
     bj_query_sql(q, " ORDER BY 1");
     return r;
@@ -120,18 +87,18 @@ static int make_accounts(struct bj_call *c, struct bj_query *q,
 
 static int on_accounts(struct bj_call *c)
 {
-    return with_query(c, make_accounts);
+    return with_query(c, "SELECT DISTINCT ", make_accounts);
 }
 
-static const struct bj_key user_keys[] = {
-    {"user", "string", "User. The own name is always listed."},
-    {NULL, NULL, NULL},
+static const struct bj_column user_keys[] = {
+    BJ_COLUMN("user", TEXT, "n.name", "User. The own name is always listed."),
+    {.name = NULL},
 };
 
 static int make_users(struct bj_call *c, struct bj_query *q,
                       const struct bj_params *p)
 {
-    bj_query_sql(q, "SELECT n.name FROM assoc AS a JOIN user AS n ON n.id = "
+    bj_query_sql(q, " FROM assoc AS a JOIN user AS n ON n.id = "
                     "a.user WHERE n.name <> ''");
     int r = bj_query_scope(q, c, p, "a");
     /* Include the user, even without jobs. */
@@ -144,15 +111,17 @@ static int make_users(struct bj_call *c, struct bj_query *q,
 
 static int on_users(struct bj_call *c)
 {
-    return with_query(c, make_users);
+    return with_query(c, "SELECT ", make_users);
 }
 
-static const struct bj_key cluster_keys[] = {
-    {"cluster", "string", "Cluster."},
-    {"batch_system", "string", "slurm, pbs or lsf."},
-    {"last_update", "string", "Time up to which its accounting is complete."},
-    {"last_update_ms", "integer", "The same time in milliseconds."},
-    {NULL, NULL, NULL},
+static const struct bj_column cluster_keys[] = {
+    BJ_COLUMN("cluster", TEXT, "c.name", "Cluster."),
+    BJ_COLUMN("batch_system", TEXT, "c.system", "slurm, pbs or lsf."),
+    BJ_COLUMN("last_update", TIME, "max(v.to_sec)",
+              "Time up to which its accounting is complete."),
+    BJ_COLUMN("last_update_ms", TIME_MS, "max(v.to_sec)",
+              "The same time in milliseconds."),
+    {.name = NULL},
 };
 
 static int make_clusters(struct bj_call *c, struct bj_query *q,
@@ -160,15 +129,14 @@ static int make_clusters(struct bj_call *c, struct bj_query *q,
 {
     (void)c;
     (void)p;
-    bj_query_sql(q, "SELECT c.name, c.system, max(v.to_sec), max(v.to_sec) "
-                    "FROM cluster AS c LEFT JOIN covered AS v ON v.cluster = "
+    bj_query_sql(q, " FROM cluster AS c LEFT JOIN covered AS v ON v.cluster = "
                     "c.name GROUP BY c.id ORDER BY 1");
     return 0;
 }
 
 static int on_clusters(struct bj_call *c)
 {
-    return with_query(c, make_clusters);
+    return with_query(c, "SELECT ", make_clusters);
 }
 
 enum {
@@ -188,26 +156,26 @@ const struct bj_endpoint bj_endpoints_lists[] = {
      .needs = BJ_NEED_USER,
      .run = on_me,
      .help = "The authenticated user and what they may see.",
-     .keys = me_keys},
+     .columns = me_keys},
     {.path = "/api/v1/accounts",
      .methods = BJ_HTTP_GET,
      .needs = STORE_AND_USER,
      .run = on_accounts,
      .help = "Accounts of the jobs that the user may see.",
      .params = SCOPE,
-     .keys = account_keys},
+     .columns = account_keys},
     {.path = "/api/v1/users",
      .methods = BJ_HTTP_GET,
      .needs = STORE_AND_USER,
      .run = on_users,
      .help = "Users of the jobs that the user may see.",
      .params = SCOPE,
-     .keys = user_keys},
+     .columns = user_keys},
     {.path = "/api/v1/clusters",
      .methods = BJ_HTTP_GET,
      .needs = STORE_AND_USER,
      .run = on_clusters,
      .help = "Clusters, and the time up to which their accounting is complete.",
-     .keys = cluster_keys},
+     .columns = cluster_keys},
     {.path = NULL},
 };

@@ -1,11 +1,11 @@
 /* /api/v1/openapi.json: the description of the API, generated from the tables
  * of endpoints. Format: OpenAPI 3.1.0. */
-#include "apiserver/frame/column.h"
 #include "apiserver/frame/params.h"
 #include "apiserver/frame/state.h"
 #include "base/json.h"
 #include "base/version.h"
 #include "report/chart/series.h"
+#include "statsdb/job/job_column.h"
 
 static void text(struct bj_buf *b, const char *before, const char *s)
 {
@@ -89,25 +89,14 @@ static void put_key(struct bj_buf *b, const char *name, const char *type,
     bj_buf_str(b, "}");
 }
 
-static void put_columns(struct bj_buf *b, const struct bj_api_column *first)
+static void put_columns(struct bj_buf *b, const struct bj_column *first)
 {
-    for (const struct bj_api_column *k = first; k->key; k++)
-        put_key(b, k->key, bj_value_type(k->kind), k->help, k == first);
+    for (const struct bj_column *k = first; k->name; k++)
+        put_key(b, k->name, bj_value_type(k->kind), k->help, k == first);
 }
 
-static void put_job_keys(struct bj_buf *b)
+static void put_metrics(struct bj_buf *b)
 {
-    for (const struct bj_job_column *k = bj_job_columns; k->name; k++)
-        put_key(b, k->name, bj_value_type(k->kind), k->help,
-                k == bj_job_columns);
-}
-
-static void put_series_keys(struct bj_buf *b)
-{
-    put_key(b, "time", "string", "Time of the values.", true);
-    put_key(b, "time_ms", "integer", "The same time in milliseconds.", false);
-    put_key(b, "node", "string", "Node; null for the whole job.", false);
-    put_key(b, "gpu", "string", "GPU; null without by=gpu.", false);
     for (const struct bj_series_metric *m = bj_series_metrics; m->name; m++)
         put_key(b, m->name, "number", m->help, false);
 }
@@ -122,14 +111,9 @@ static void put_rows(struct bj_buf *b, const struct bj_endpoint *e)
                   "\"properties\":{\"status\":{\"const\":\"success\"},\"data\":"
                   "{\"type\":\"array\",\"items\":{\"type\":\"object\","
                   "\"properties\":{");
-    if (e->jobs)
-        put_job_keys(b);
-    if (e->columns)
-        put_columns(b, e->columns);
+    put_columns(b, e->columns);
     if (e->series)
-        put_series_keys(b);
-    for (const struct bj_key *k = e->keys; k && k->name; k++)
-        put_key(b, k->name, k->type, k->help, k == e->keys);
+        put_metrics(b);
     bj_buf_str(b, "},\"additionalProperties\":false}}}}},\"text/csv\":{"
                   "\"schema\":{\"type\":\"string\"}}}");
 }

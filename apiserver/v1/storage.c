@@ -84,18 +84,18 @@ int bj_storage_next(struct bj_slice *rest, uint64_t *line,
 /* --- the endpoint ----------------------------------------------------------
  */
 
-static const struct bj_key keys[] = {
-    {"user", "string", "User."},
-    {"kind", "string", "project or quota."},
-    {"name", "string", "Name of the project or file system."},
-    {"path", "string", "Directory of the user in it."},
-    {"bytes", "integer", "Bytes that the user has stored."},
-    {"bytes_limit", "integer", "Limit of bytes; null: none."},
-    {"bytes_percent", "number", "Bytes in percent of the limit."},
-    {"files", "integer", "Files and directories of the user."},
-    {"files_limit", "integer", "Limit of files; null: none."},
-    {"files_percent", "number", "Files in percent of the limit."},
-    {NULL, NULL, NULL},
+static const struct bj_column keys[] = {
+    BJ_COLUMN("user", TEXT, NULL, "User."),
+    BJ_COLUMN("kind", TEXT, NULL, "project or quota."),
+    BJ_COLUMN("name", TEXT, NULL, "Name of the project or file system."),
+    BJ_COLUMN("path", TEXT, NULL, "Directory of the user in it."),
+    BJ_COLUMN("bytes", INT, NULL, "Bytes that the user has stored."),
+    BJ_COLUMN("bytes_limit", INT, NULL, "Limit of bytes; null: none."),
+    BJ_COLUMN("bytes_percent", PPM, NULL, "Bytes in percent of the limit."),
+    BJ_COLUMN("files", INT, NULL, "Files and directories of the user."),
+    BJ_COLUMN("files_limit", INT, NULL, "Limit of files; null: none."),
+    BJ_COLUMN("files_percent", PPM, NULL, "Files in percent of the limit."),
+    {.name = NULL},
 };
 
 /* May the user see this line?  Users see their own lines, admins all lines. */
@@ -110,14 +110,6 @@ static bool may_see(const struct bj_call *c, const struct bj_params *p,
                      bj_slice_eq(user, bj_slice_str(c->identity.user)));
 }
 
-static void put_int(struct bj_rows *rows, int64_t v)
-{
-    if (v == BJ_SQL_NULL)
-        bj_put_null(rows);
-    else
-        bj_put_int(rows, v);
-}
-
 static void put_row(struct bj_rows *rows, const struct bj_storage *s)
 {
     bj_row_begin(rows);
@@ -127,12 +119,9 @@ static void put_row(struct bj_rows *rows, const struct bj_storage *s)
     bj_put_text(rows, s->path);
     for (int i = 0; i < BJ_STORAGE_AMOUNTS; i++) {
         int64_t ppm = bj_best_ratio(s->used[i], 1000000, s->limit[i]);
-        put_int(rows, s->used[i]);
-        put_int(rows, s->limit[i]);
-        if (ppm == BJ_SQL_NULL)
-            bj_put_null(rows);
-        else
-            bj_put_fixed(rows, ppm, 4);
+        bj_put_kind(rows, BJ_AS_INT, s->used[i]);
+        bj_put_kind(rows, BJ_AS_INT, s->limit[i]);
+        bj_put_kind(rows, BJ_AS_PPM, ppm);
     }
     bj_row_end(rows);
 }
@@ -142,13 +131,13 @@ static void put_row(struct bj_rows *rows, const struct bj_storage *s)
 static void put_rows(struct bj_call *c, const struct bj_params *p,
                      struct bj_slice text)
 {
-    const char *names[BJ_KEYS];
+    const char *names[BJ_JOB_COLUMNS];
     struct bj_rows rows;
     struct bj_storage s;
     struct bj_err err, first = {0};
     struct bj_buf more = {0};
     uint64_t line = 0, bad = 0;
-    bj_call_rows(c, &rows, names, bj_key_names(keys, names));
+    bj_call_rows(c, &rows, names, bj_column_names(keys, names));
     for (int r; (r = bj_storage_next(&text, &line, &s, &err)) != 0;)
         if (r < 0 && bad++ == 0)
             first = err;
@@ -209,6 +198,6 @@ const struct bj_endpoint bj_endpoints_storage[] = {
      .help = "Projects of users and what they use of quotas, as the site "
              "reports it. Users see their own, admins all.",
      .params = BJ_BIT(BJ_PARAM_USER),
-     .keys = keys},
+     .columns = keys},
     {.path = NULL},
 };

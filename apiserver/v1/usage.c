@@ -2,15 +2,14 @@
 #include "apiserver/v1/usage.h"
 
 #include "apiserver/frame/faculty.h"
-#include "apiserver/frame/query.h"
 #include "apiserver/frame/state.h"
-#include "apiserver/frame/words.h"
+#include "apiserver/v1/table.h"
 #include "base/stamp.h"
 #include "base/tz.h"
 #include "statsdb/derive/bill.h"
 
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { DAY = 86400, WEEK = 7 * DAY };
 
@@ -27,134 +26,347 @@ enum { GROUPS = BY_DAY + 1 };
 
 static const struct {
     const char *name, *sql;
-    enum bj_word word;
 } groups[GROUPS] = {
-    [BY_CLUSTER] = {"cluster", "a.cluster", BJ_WORD_CLUSTER},
-    [BY_ACCOUNT] = {"account", "a.account", BJ_WORD_ACCOUNT},
-    [BY_USER] = {"user", "a.user", BJ_WORD_USER},
-    [BY_PARTITION] = {"partition", "a.partition", BJ_WORD_PARTITION},
-    [BY_FACULTY] = {"faculty", "fac.name", 0},
-    [BY_MONTH] = {"month", "mo.m", 0},
-    [BY_DAY] = {"day", "(r.id & 31)", 0},
+    [BY_CLUSTER] = {"cluster", "a.cluster"},
+    [BY_ACCOUNT] = {"account", "a.account"},
+    [BY_USER] = {"user", "a.user"},
+    [BY_PARTITION] = {"partition", "a.partition"},
+    [BY_FACULTY] = {"faculty", "fac.name"},
+    [BY_MONTH] = {"month", "mo.m"},
+    [BY_DAY] = {"day", "(r.id & 31)"},
 };
 
-/* In the order of the columns after the groups. */
-enum sum {
-    STARTED,
-    ENDED,
-    COMPLETED,
-    FAILED,
-    CANCELLED,
-    TIMEOUT,
-    OOM,
-    WAIT,
-    ELAPSED,
-    NODE,
-    CPU,
-    GPU,
-    MEM,
-    USED,
-    UNKNOWN,
-    ENERGY,
-    ENERGY_CPU,
-    BEST_MJ,
-    BEST_CPU,
-    GRAMS_UG,
-    GRAMS_MJ,
-    MORE,      /* the best CPU time minus that of accounting */
-    KNOWN,     /* part of UNKNOWN with a measured CPU time */
-    GPU_KNOWN, /* part of GPU with a measured use */
-    GPU_USED,
-    FAILED_CPU, /* of jobs whose node failed */
-    FAILED_GPU,
-    FAILED_MEM,
-    FAILED_ENERGY_CPU,
-    FAILED_MJ,
-    SUMS
-};
+/* --- the columns -----------------------------------------------------------
+ */
 
-static const char sums[] =
-    "sum(r.jobs_started), sum(r.jobs_ended), sum(r.jobs_completed), "
-    "sum(r.jobs_failed), sum(r.jobs_cancelled), sum(r.jobs_timeout), "
-    "sum(r.jobs_oom), sum(r.wait_sec), sum(r.elapsed_sec), sum(r.node_sec), "
-    "sum(r.cpu_sec), sum(r.gpu_sec), sum(r.mem_mib_sec), "
-    "sum(r.cpu_used_msec), sum(r.cpu_unknown_sec), "
-    "sum(r.energy_scheduler_joules), "
-    "sum(r.energy_cpu_sec), sum(e.energy_mj), sum(e.cpu_sec), "
-    "sum(g.micrograms), sum(g.covered_mj), sum(e.cpu_more_msec), "
-    "sum(e.cpu_known_sec), sum(e.gpu_sec), sum(e.gpu_used_msec), "
-    "sum(e.failed_cpu_sec), sum(e.failed_gpu_sec), sum(e.failed_mem_mib_sec), "
-    "sum(e.failed_energy_cpu_sec), sum(e.failed_energy_mj)";
+/* Sums of a row; no sum is 0. */
+static int64_t sum_of(int64_t v)
+{
+    return v == BJ_SQL_NULL ? 0 : v;
+}
 
-const struct bj_key bj_usage_keys[] = {
-    {"cluster", "string",
-     "Cluster; null unless grouped by it, as are the next six."},
-    {"account", "string", "Account."},
-    {"user", "string", "User."},
-    {"partition", "string", "Partition or queue."},
-    {"faculty", "string",
-     "Faculty of the account (faculty.file); null: it has none."},
-    {"month", "string", "Month, as 2026-11."},
-    {"day", "string", "Day in the site's time zone, as 2026-11-20."},
-    {"time", "string", "Start of that day or month."},
-    {"time_ms", "integer", "The same time in milliseconds."},
-    {"jobs_started", "integer", "Jobs that started in the time."},
-    {"jobs_ended", "integer", "Jobs that ended in the time."},
-    {"jobs_completed", "integer", "Of these, completed."},
-    {"jobs_failed", "integer", "Of these, failed."},
-    {"jobs_cancelled", "integer", "Of these, cancelled."},
-    {"jobs_timeout", "integer", "Of these, ended by their time limit."},
-    {"jobs_oom", "integer", "Of these, out of memory."},
-    {"wait_mean_seconds", "integer", "Mean wait of the jobs that started."},
-    {"job_hours", "number", "Run time of jobs in hours."},
-    {"node_hours", "number", "Nodes allocated, times hours."},
-    {"core_hours", "number", "CPUs allocated, times hours."},
-    {"gpu_hours", "number", "GPUs allocated, times hours."},
-    {"memory_gib_hours", "number", "GiB allocated, times hours."},
-    {"cpu_used_hours", "number",
-     "CPU time used in hours, measured, else from accounting; null: of no "
-     "job."},
-    {"cpu_efficiency_percent", "number",
-     "CPU time used, in percent of allocated, of jobs where it is known."},
-    {"cpu_coverage", "number",
-     "Jobs with known CPU time, in percent of core_hours."},
-    {"cpu_unused_hours", "number",
-     "CPU time allocated but not used in hours, of jobs where the use is "
-     "known."},
-    {"gpu_efficiency_percent", "number",
-     "Mean use of the GPUs in percent, of ended jobs where it is known."},
-    {"gpu_coverage", "number",
-     "Jobs with known GPU use, in percent of gpu_hours."},
-    {"gpu_unused_hours", "number",
-     "GPU time allocated and, on average, not used in hours, of ended jobs "
-     "where it is known."},
-    {"energy_scheduler_kwh", "number",
-     "Energy that the scheduler reports; null: of no job."},
-    {"energy_scheduler_coverage", "number",
-     "Jobs with that energy, in percent of core_hours."},
-    {"energy_kwh", "number",
-     "Energy of ended jobs, best known value: from nodes, Prometheus or the "
-     "scheduler; null: of none."},
-    {"energy_coverage", "number",
-     "Jobs with known energy, in percent of core_hours."},
-    {"emissions_grams", "number",
-     "Emissions of that energy, by the best average emission factors, in grams "
-     "of CO2 equivalent."},
-    {"emissions_coverage", "number",
-     "Part of core_hours for which they are known, in percent: that of the "
-     "energy, times the part of energy_kwh with an emission factor."},
-    {"cost", "number",
-     "Cost of the allocated hours and the known energy at the site's prices; "
-     "null: the site has none."},
-    {"cost_coverage", "number",
-     "Part of core_hours for which the cost is known, in percent: that of the "
-     "energy if energy has a price, else 100."},
-    {"cost_not_charged", "number",
-     "What the site does not charge of jobs whose node failed; not part of "
-     "the cost."},
-    {"currency", "string", "Currency of the cost, as the site names it."},
-    {NULL, NULL, NULL},
+#define SUM(column) "sum(" column ")"
+#define CPU SUM("r.cpu_sec")
+#define GPU SUM("r.gpu_sec")
+#define MEM SUM("r.mem_mib_sec")
+/* CPU time of jobs whose use is known, and that use: of accounting, and by
+ * which the best value exceeds it. */
+#define CPU_KNOWN CPU, SUM("r.cpu_unknown_sec"), SUM("e.cpu_known_sec")
+#define CPU_USED CPU_KNOWN, SUM("r.cpu_used_msec"), SUM("e.cpu_more_msec")
+#define GPU_USED SUM("e.gpu_sec"), SUM("e.gpu_used_msec")
+#define OF_SCHEDULER SUM("r.energy_cpu_sec"), SUM("r.energy_scheduler_joules")
+#define ENERGY SUM("e.cpu_sec"), SUM("e.energy_mj")
+/* The last five: of jobs whose node failed. */
+#define COST                                                                   \
+    BJ_SQL_PRICES, BJ_SQL_FAILED_NODES_FREE, CPU, GPU, MEM, ENERGY,            \
+        SUM("e.failed_cpu_sec"), SUM("e.failed_gpu_sec"),                      \
+        SUM("e.failed_mem_mib_sec"), SUM("e.failed_energy_cpu_sec"),           \
+        SUM("e.failed_energy_mj")
+
+/* month and its day, or NULL for the first */
+static int64_t usage_time(const int64_t *v)
+{
+    return v[0] == BJ_SQL_NULL
+               ? BJ_SQL_NULL
+               : bj_tz_midnight(bj_tz_used(),
+                                bj_days_from_civil(
+                                    (int)(v[0] / 12), (unsigned)(v[0] % 12) + 1,
+                                    v[1] == BJ_SQL_NULL ? 1 : (unsigned)v[1]));
+}
+
+static int64_t usage_count(const int64_t *v)
+{
+    return sum_of(v[0]);
+}
+
+/* sum, number */
+static int64_t usage_mean(const int64_t *v)
+{
+    return bj_bill_ratio(sum_of(v[0]), 1, sum_of(v[1]));
+}
+
+static int64_t usage_hours(const int64_t *v)
+{
+    return bj_bill_ratio(sum_of(v[0]), 1000, 3600);
+}
+
+static int64_t usage_gib_hours(const int64_t *v)
+{
+    return bj_bill_ratio(sum_of(v[0]), 1000, 3600 * 1024);
+}
+
+/* Millionths as tenths of a percent. */
+static int64_t usage_tenths(int64_t ppm)
+{
+    return bj_bill_ratio(ppm, 1, 1000); /* BJ_SQL_NULL is negative */
+}
+
+/* Milliseconds as thousandths of hours; BJ_SQL_NULL if no use is known. */
+static int64_t usage_known_hours(int64_t known_sec, int64_t msec)
+{
+    return bj_bill_ratio(msec > 0 ? msec : 0, 1, known_sec > 0 ? 3600 : 0);
+}
+
+/* CPU_KNOWN or CPU_USED */
+static struct bj_bill usage_cpu(const int64_t *v)
+{
+    return (struct bj_bill){.cpu_sec = sum_of(v[0]),
+                            .cpu_known_sec =
+                                sum_of(v[0]) - sum_of(v[1]) + sum_of(v[2])};
+}
+
+static int64_t usage_cpu_used_msec(const int64_t *v)
+{
+    return sum_of(v[3]) + sum_of(v[4]);
+}
+
+static int64_t usage_cpu_used(const int64_t *v)
+{
+    return bj_bill_ratio(usage_cpu_used_msec(v), 1,
+                         usage_cpu(v).cpu_known_sec > 0 ? 3600 : 0);
+}
+
+static int64_t usage_cpu_efficiency(const int64_t *v)
+{
+    return bj_bill_ratio(usage_cpu_used_msec(v), 1, usage_cpu(v).cpu_known_sec);
+}
+
+static int64_t usage_cpu_coverage(const int64_t *v)
+{
+    const struct bj_bill b = usage_cpu(v);
+    return usage_tenths(bj_bill_cpu_known(&b));
+}
+
+static int64_t usage_cpu_unused(const int64_t *v)
+{
+    const int64_t known = usage_cpu(v).cpu_known_sec;
+    return usage_known_hours(known, known * 1000 - usage_cpu_used_msec(v));
+}
+
+/* GPU_USED */
+static int64_t usage_gpu_efficiency(const int64_t *v)
+{
+    return bj_bill_ratio(sum_of(v[1]), 1, sum_of(v[0]));
+}
+
+/* GPU, GPU_USED */
+static int64_t usage_gpu_coverage(const int64_t *v)
+{
+    const struct bj_bill b = {.gpu_sec = sum_of(v[0]),
+                              .gpu_known_sec = sum_of(v[1])};
+    return usage_tenths(bj_bill_gpu_known(&b));
+}
+
+/* GPU_USED */
+static int64_t usage_gpu_unused(const int64_t *v)
+{
+    const int64_t known = sum_of(v[0]);
+    return usage_known_hours(known, known * 1000 - sum_of(v[1]));
+}
+
+/* OF_SCHEDULER */
+static int64_t usage_scheduler_kwh(const int64_t *v)
+{
+    return sum_of(v[0]) > 0 ? bj_bill_ratio(sum_of(v[1]), 10, 36) : BJ_SQL_NULL;
+}
+
+/* part and whole of the CPU time */
+static int64_t usage_part(const int64_t *v)
+{
+    return bj_bill_ratio(sum_of(v[0]), 1000, sum_of(v[1]));
+}
+
+/* ENERGY */
+static int64_t usage_kwh(const int64_t *v)
+{
+    return bj_bill_ratio(sum_of(v[1]), 1, sum_of(v[0]) > 0 ? 3600 : 0);
+}
+
+/* CPU, ENERGY, energy with a factor */
+static struct bj_bill usage_energy(const int64_t *v)
+{
+    return (struct bj_bill){.cpu_sec = sum_of(v[0]),
+                            .energy_cpu_sec = sum_of(v[1]),
+                            .energy_mj = sum_of(v[2]),
+                            .emissions_mj = sum_of(v[3])};
+}
+
+/* The same values; the last is not used. */
+static int64_t usage_energy_coverage(const int64_t *v)
+{
+    const struct bj_bill b = usage_energy(v);
+    return usage_tenths(bj_bill_energy_known(&b));
+}
+
+static int64_t usage_emissions_coverage(const int64_t *v)
+{
+    const struct bj_bill b = usage_energy(v);
+    return usage_tenths(bj_bill_emissions_known(&b));
+}
+
+/* micrograms, energy with a factor */
+static int64_t usage_grams(const int64_t *v)
+{
+    return bj_bill_ratio(sum_of(v[0]), 1, sum_of(v[1]) > 0);
+}
+
+/* COST */
+static struct bj_prices usage_prices(const int64_t *v)
+{
+    return (struct bj_prices){v[0], v[1], v[2], v[3], v[4] > 0, ""};
+}
+
+static struct bj_bill usage_bill(const int64_t *v)
+{
+    return (struct bj_bill){.cpu_sec = sum_of(v[5]),
+                            .gpu_sec = sum_of(v[6]),
+                            .mem_mib_sec = sum_of(v[7]),
+                            .energy_cpu_sec = sum_of(v[8]),
+                            .energy_mj = sum_of(v[9]),
+                            .failed_cpu_sec = sum_of(v[10]),
+                            .failed_gpu_sec = sum_of(v[11]),
+                            .failed_mem_mib_sec = sum_of(v[12]),
+                            .failed_energy_cpu_sec = sum_of(v[13]),
+                            .failed_energy_mj = sum_of(v[14])};
+}
+
+static int64_t usage_cost(const int64_t *v)
+{
+    const struct bj_prices prices = usage_prices(v);
+    const struct bj_bill b = usage_bill(v);
+    return bj_bill_ratio(bj_bill_cost(&b, &prices), 1, 1);
+}
+
+static int64_t usage_cost_coverage(const int64_t *v)
+{
+    const struct bj_prices prices = usage_prices(v);
+    const struct bj_bill b = usage_bill(v);
+    return usage_tenths(bj_bill_cost_known(&b, &prices));
+}
+
+static int64_t usage_not_charged(const int64_t *v)
+{
+    const struct bj_prices prices = usage_prices(v);
+    const struct bj_bill b = usage_bill(v);
+    return bj_bill_ratio(bj_bill_not_charged(&b, &prices), 1, 1);
+}
+
+#define GROUP(key, of, text)                                                   \
+    {                                                                          \
+        .name = key, .kind = BJ_AS_WORD, .word = BJ_WORD_##of,                 \
+        .sql = {"a." key}, .help = text                                        \
+    }
+#define MADE(key, type, function, text, ...)                                   \
+    {                                                                          \
+        .name = key, .kind = BJ_AS_##type, .make = function,                   \
+        .sql = {__VA_ARGS__}, .help = text                                     \
+    }
+
+/* A group is NULL unless rows are grouped by it. */
+const struct bj_column bj_usage_columns[] = {
+    GROUP("cluster", CLUSTER,
+          "Cluster; null unless grouped by it, as are the next six."),
+    GROUP("account", ACCOUNT, "Account."),
+    GROUP("user", USER, "User."),
+    GROUP("partition", PARTITION, "Partition or queue."),
+    MADE("faculty", TEXT, NULL,
+         "Faculty of the account (faculty.file); null: it has none.",
+         "fac.name"),
+    MADE("month", MONTH, NULL, "Month, as 2026-11.", "mo.m"),
+    MADE("day", DAY, NULL, "Day in the site's time zone, as 2026-11-20.",
+         "mo.m", "(r.id & 31)"),
+    MADE("time", TIME, usage_time, "Start of that day or month.", "mo.m",
+         "(r.id & 31)"),
+    MADE("time_ms", TIME_MS, usage_time, "The same time in milliseconds.",
+         "mo.m", "(r.id & 31)"),
+    MADE("jobs_started", INT, usage_count, "Jobs that started in the time.",
+         SUM("r.jobs_started")),
+    MADE("jobs_ended", INT, usage_count, "Jobs that ended in the time.",
+         SUM("r.jobs_ended")),
+    MADE("jobs_completed", INT, usage_count, "Of these, completed.",
+         SUM("r.jobs_completed")),
+    MADE("jobs_failed", INT, usage_count, "Of these, failed.",
+         SUM("r.jobs_failed")),
+    MADE("jobs_cancelled", INT, usage_count, "Of these, cancelled.",
+         SUM("r.jobs_cancelled")),
+    MADE("jobs_timeout", INT, usage_count,
+         "Of these, ended by their time limit.", SUM("r.jobs_timeout")),
+    MADE("jobs_oom", INT, usage_count, "Of these, out of memory.",
+         SUM("r.jobs_oom")),
+    MADE("wait_mean_seconds", INT, usage_mean,
+         "Mean wait of the jobs that started.", SUM("r.wait_sec"),
+         SUM("r.jobs_started")),
+    MADE("job_hours", MILLI, usage_hours, "Run time of jobs in hours.",
+         SUM("r.elapsed_sec")),
+    MADE("node_hours", MILLI, usage_hours, "Nodes allocated, times hours.",
+         SUM("r.node_sec")),
+    MADE("core_hours", MILLI, usage_hours, "CPUs allocated, times hours.", CPU),
+    MADE("gpu_hours", MILLI, usage_hours, "GPUs allocated, times hours.", GPU),
+    MADE("memory_gib_hours", MILLI, usage_gib_hours,
+         "GiB allocated, times hours.", MEM),
+    MADE("cpu_used_hours", MILLI, usage_cpu_used,
+         "CPU time used in hours, measured, else from accounting; null: of no "
+         "job.",
+         CPU_USED),
+    MADE("cpu_efficiency_percent", TENTHS, usage_cpu_efficiency,
+         "CPU time used, in percent of allocated, of jobs where it is known.",
+         CPU_USED),
+    MADE("cpu_coverage", TENTHS, usage_cpu_coverage,
+         "Jobs with known CPU time, in percent of core_hours.", CPU_KNOWN),
+    MADE("cpu_unused_hours", MILLI, usage_cpu_unused,
+         "CPU time allocated but not used in hours, of jobs where the use is "
+         "known.",
+         CPU_USED),
+    MADE("gpu_efficiency_percent", TENTHS, usage_gpu_efficiency,
+         "Mean use of the GPUs in percent, of ended jobs where it is known.",
+         GPU_USED),
+    MADE("gpu_coverage", TENTHS, usage_gpu_coverage,
+         "Jobs with known GPU use, in percent of gpu_hours.", GPU, GPU_USED),
+    MADE("gpu_unused_hours", MILLI, usage_gpu_unused,
+         "GPU time allocated and, on average, not used in hours, of ended jobs "
+         "where it is known.",
+         GPU_USED),
+    MADE("energy_scheduler_kwh", MICRO, usage_scheduler_kwh,
+         "Energy that the scheduler reports; null: of no job.", OF_SCHEDULER),
+    MADE("energy_scheduler_coverage", TENTHS, usage_part,
+         "Jobs with that energy, in percent of core_hours.",
+         SUM("r.energy_cpu_sec"), CPU),
+    MADE(
+        "energy_kwh", MICRO, usage_kwh,
+        "Energy of ended jobs, best known value: from nodes, Prometheus or the "
+        "scheduler; null: of none.",
+        ENERGY),
+    MADE("energy_coverage", TENTHS, usage_energy_coverage,
+         "Jobs with known energy, in percent of core_hours.", CPU, ENERGY,
+         SUM("g.covered_mj")),
+    MADE("emissions_grams", MICRO, usage_grams,
+         "Emissions of that energy, by the best average emission factors, in "
+         "grams "
+         "of CO2 equivalent.",
+         SUM("g.micrograms"), SUM("g.covered_mj")),
+    MADE("emissions_coverage", TENTHS, usage_emissions_coverage,
+         "Part of core_hours for which they are known, in percent: that of the "
+         "energy, times the part of energy_kwh with an emission factor.",
+         CPU, ENERGY, SUM("g.covered_mj")),
+    MADE("cost", MICRO, usage_cost,
+         "Cost of the allocated hours and the known energy at the site's "
+         "prices; "
+         "null: the site has none.",
+         COST),
+    MADE("cost_coverage", TENTHS, usage_cost_coverage,
+         "Part of core_hours for which the cost is known, in percent: that of "
+         "the "
+         "energy if energy has a price, else 100.",
+         COST),
+    MADE("cost_not_charged", MICRO, usage_not_charged,
+         "What the site does not charge of jobs whose node failed; not part of "
+         "the cost.",
+         COST),
+    MADE("currency", TEXT, NULL, "Currency of the cost, as the site names it.",
+         BJ_SQL_CURRENCY),
+    {.name = NULL},
 };
+enum { USAGE_COLUMNS = sizeof(bj_usage_columns) / sizeof(bj_usage_columns[0]) };
 
 /* Orders of rows, largest first. */
 #define CPU_MSEC                                                               \
@@ -174,6 +386,8 @@ static const struct {
 struct usage {
     struct bj_params p;
     struct bj_query q;
+    struct bj_column column[USAGE_COLUMNS];
+    struct bj_picked k;
     bool by[GROUPS];
     struct bj_buf faculties; /* text of the file */
     const char *order;       /* NULL: the default */
@@ -336,6 +550,20 @@ static void put_day(struct bj_query *q, const struct usage *a, int64_t month,
     bj_query_sql(q, " END");
 }
 
+/* Select the columns; those of groups only if rows are grouped by them. */
+static void usage_pick(struct usage *a)
+{
+    for (unsigned i = 0; i < USAGE_COLUMNS; i++) {
+        struct bj_column *k = &a->column[i];
+        *k = bj_usage_columns[i];
+        for (unsigned v = 0; v < BJ_JOB_VALUES && k->sql[v]; v++)
+            for (int g = 0; g < GROUPS; g++)
+                if (!a->by[g] && strcmp(k->sql[v], groups[g].sql) == 0)
+                    k->sql[v] = "NULL";
+    }
+    bj_picked_table(&a->k, a->column);
+}
+
 static int build(struct bj_call *c, struct usage *a)
 {
     struct bj_query *q = &a->q;
@@ -356,12 +584,9 @@ static int build(struct bj_call *c, struct usage *a)
         bj_query_text(q, (struct bj_slice){a->faculties.p, a->faculties.len});
         bj_query_sql(q, ", name) FROM account)");
     }
+    usage_pick(a);
     bj_query_sql(q, " SELECT ");
-    for (int g = 0; g < GROUPS; g++) {
-        bj_query_sql(q, a->by[g] ? groups[g].sql : "NULL");
-        bj_query_sql(q, ", ");
-    }
-    bj_query_sql(q, sums);
+    bj_table_select(q, &a->k);
     /* The sums of one month and one combination are adjacent.  The source of
      * the factors is a subquery, because with a constant SQLite may read all of
      * rollup_grams. */
@@ -391,158 +616,6 @@ static int build(struct bj_call *c, struct usage *a)
     return r;
 }
 
-/* --- rows ------------------------------------------------------------------
- */
-
-static int put_groups(struct bj_call *c, const struct usage *a,
-                      struct bj_st *st, struct bj_rows *rows)
-{
-    int r = 0;
-    for (int g = 0; g < BY_FACULTY && r == 0; g++) {
-        struct bj_slice text = {0};
-        if (a->by[g])
-            r = bj_words_text(c->worker->words, c->reader, groups[g].word,
-                              bj_st_get_i64(st, g), &text, &c->err);
-        bj_put_text(rows, text);
-    }
-    bj_put_text(rows, bj_st_get_text(st, BY_FACULTY));
-    if (!a->by[BY_MONTH]) {
-        for (int i = 0; i < 4; i++)
-            bj_put_null(rows);
-        return r;
-    }
-    char month[16], day[24];
-    int64_t m = bj_st_get_i64(st, BY_MONTH);
-    int64_t d = a->by[BY_DAY] ? bj_st_get_i64(st, BY_DAY) : 1;
-    snprintf(month, sizeof(month), "%04d-%02d", (int)(m / 12 % 10000),
-             (int)(m % 12) + 1);
-    snprintf(day, sizeof(day), "%s-%02d", month, (int)(d % 32));
-    const int64_t sec = bj_tz_midnight(
-        bj_tz_used(),
-        bj_days_from_civil((int)(m / 12), (unsigned)(m % 12) + 1, (unsigned)d));
-    bj_put_text(rows, bj_slice_str(month));
-    bj_put_text(rows, a->by[BY_DAY] ? bj_slice_str(day) : (struct bj_slice){0});
-    bj_put_time(rows, sec);
-    bj_put_time_ms(rows, sec);
-    return r;
-}
-
-/* Write v * times / by, rounded half up, with digits digits after the point. */
-static void put_ratio(struct bj_rows *rows, int64_t v, int64_t times,
-                      int64_t by, unsigned digits)
-{
-    v = bj_bill_ratio(v, times, by);
-    if (v == BJ_SQL_NULL)
-        bj_put_null(rows);
-    else
-        bj_put_fixed(rows, v, digits);
-}
-
-/* Write the hours that were not used; null if no use is known. */
-static void put_unused(struct bj_rows *rows, int64_t known_sec,
-                       int64_t used_msec)
-{
-    int64_t msec = known_sec * 1000 - used_msec;
-    put_ratio(rows, msec > 0 ? msec : 0, 1, known_sec > 0 ? 3600 : 0, 3);
-}
-
-/* Write millionths as percent; null if unknown. */
-static void put_known(struct bj_rows *rows, int64_t ppm)
-{
-    put_ratio(rows, ppm, 1, ppm == BJ_SQL_NULL ? 0 : 1000, 1);
-}
-
-static void put_cost(const struct bj_prices *prices, const struct bj_bill *b,
-                     struct bj_rows *rows)
-{
-    const int64_t cost = bj_bill_cost(b, prices);
-    put_ratio(rows, cost, 1, cost != BJ_SQL_NULL, 6);
-    put_known(rows, bj_bill_cost_known(b, prices));
-    const int64_t not_charged = bj_bill_not_charged(b, prices);
-    put_ratio(rows, not_charged, 1, not_charged != BJ_SQL_NULL, 6);
-    bj_put_text(rows, prices->currency[0] ? bj_slice_str(prices->currency)
-                                          : (struct bj_slice){0});
-}
-
-static void put_sums(struct bj_st *st, const struct bj_prices *prices,
-                     struct bj_rows *rows)
-{
-    int64_t v[SUMS];
-    for (int i = 0; i < SUMS; i++) {
-        v[i] = bj_st_get_i64(st, GROUPS + i);
-        v[i] = v[i] == BJ_SQL_NULL ? 0 : v[i];
-    }
-    const struct bj_bill b = {.cpu_sec = v[CPU],
-                              .gpu_sec = v[GPU],
-                              .mem_mib_sec = v[MEM],
-                              .cpu_known_sec = v[CPU] - v[UNKNOWN] + v[KNOWN],
-                              .cpu_used_msec = v[USED] + v[MORE],
-                              .gpu_known_sec = v[GPU_KNOWN],
-                              .gpu_used_msec = v[GPU_USED],
-                              .energy_cpu_sec = v[BEST_CPU],
-                              .energy_mj = v[BEST_MJ],
-                              .emissions_mj = v[GRAMS_MJ],
-                              .emissions_ug = v[GRAMS_UG],
-                              .failed_cpu_sec = v[FAILED_CPU],
-                              .failed_gpu_sec = v[FAILED_GPU],
-                              .failed_mem_mib_sec = v[FAILED_MEM],
-                              .failed_energy_cpu_sec = v[FAILED_ENERGY_CPU],
-                              .failed_energy_mj = v[FAILED_MJ]};
-    for (int i = STARTED; i <= OOM; i++)
-        bj_put_int(rows, v[i]);
-    put_ratio(rows, v[WAIT], 1, v[STARTED], 0);
-    for (int i = ELAPSED; i <= GPU; i++)
-        put_ratio(rows, v[i], 1000, 3600, 3);
-    put_ratio(rows, b.mem_mib_sec, 1000, 3600 * 1024, 3);
-    put_ratio(rows, b.cpu_used_msec, 1, b.cpu_known_sec > 0 ? 3600 : 0, 3);
-    put_ratio(rows, b.cpu_used_msec, 1, b.cpu_known_sec, 1);
-    put_known(rows, bj_bill_cpu_known(&b));
-    put_unused(rows, b.cpu_known_sec, b.cpu_used_msec);
-    put_ratio(rows, b.gpu_used_msec, 1, b.gpu_known_sec, 1);
-    put_known(rows, bj_bill_gpu_known(&b));
-    put_unused(rows, b.gpu_known_sec, b.gpu_used_msec);
-    if (v[ENERGY_CPU] > 0)
-        put_ratio(rows, v[ENERGY], 10, 36, 6);
-    else
-        bj_put_null(rows);
-    put_ratio(rows, v[ENERGY_CPU], 1000, v[CPU], 1);
-    put_ratio(rows, b.energy_mj, 1, b.energy_cpu_sec > 0 ? 3600 : 0, 6);
-    put_known(rows, bj_bill_energy_known(&b));
-    put_ratio(rows, b.emissions_ug, 1, b.emissions_mj > 0 ? 1 : 0, 6);
-    put_known(rows, bj_bill_emissions_known(&b));
-    put_cost(prices, &b, rows);
-}
-
-/* Write the table; *cut: there are more rows. */
-static int write_table(struct bj_call *c, struct usage *a,
-                       const struct bj_output *out, bool *cut)
-{
-    const char *names[BJ_KEYS];
-    struct bj_st *st = NULL;
-    struct bj_rows rows;
-    struct bj_prices prices;
-    int r = bj_prices_read(bj_reader_db(c->reader), &prices, &c->err);
-    if (r == 0)
-        r = build(c, a);
-    if (r == 0)
-        r = bj_query_open(&a->q, c->reader, &st, &c->err);
-    if (r != 0)
-        return r;
-    bj_rows_begin(&rows, out, names, bj_key_names(bj_usage_keys, names));
-    while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
-        *cut = rows.n == c->worker->conf->max_rows;
-        r = 0;
-        if (*cut)
-            break;
-        bj_row_begin(&rows);
-        r = put_groups(c, a, st, &rows);
-        put_sums(st, &prices, &rows);
-        bj_row_end(&rows);
-    }
-    bj_rows_end(&rows);
-    return r;
-}
-
 int bj_usage_list(struct bj_call *c, const struct bj_params *p,
                   const struct bj_output *out, bool *cut)
 {
@@ -553,7 +626,9 @@ int bj_usage_list(struct bj_call *c, const struct bj_params *p,
     *cut = false;
     int r = read_usage(c, a);
     if (r == 0)
-        r = write_table(c, a, out, cut);
+        r = build(c, a);
+    if (r == 0)
+        r = bj_table_rows(c, &a->q, &a->k, out, c->worker->conf->max_rows, cut);
     bj_query_free(&a->q);
     bj_buf_free(&a->faculties);
     free(a);
@@ -598,6 +673,6 @@ const struct bj_endpoint bj_endpoints_usage[] = {
      .help = "Usage in whole days of the site's time zone: one row, or one for "
              "each group.",
      .params = BJ_USAGE_MASK,
-     .keys = bj_usage_keys},
+     .columns = bj_usage_columns},
     {.path = NULL},
 };

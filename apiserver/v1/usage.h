@@ -4,8 +4,9 @@
 
 #include "apiserver/frame/call.h"
 #include "apiserver/frame/params.h"
+#include "statsdb/job/rows.h"
 
-/* The parameters of usage, and the keys of its rows. */
+/* The parameters of usage, and the columns of its rows. */
 enum {
     BJ_USAGE_MASK = BJ_BIT(BJ_PARAM_USER) | BJ_BIT(BJ_PARAM_ACCOUNT) |
                     BJ_BIT(BJ_PARAM_PARTITION) | BJ_BIT(BJ_PARAM_CLUSTER) |
@@ -13,7 +14,7 @@ enum {
                     BJ_BIT(BJ_PARAM_TO) | BJ_BIT(BJ_PARAM_MINE) |
                     BJ_BIT(BJ_PARAM_SORT)
 };
-extern const struct bj_key bj_usage_keys[];
+extern const struct bj_column bj_usage_columns[];
 
 /* Write the table; *cut: there are more rows.  0, a refusal, or an error of the
  * store. */

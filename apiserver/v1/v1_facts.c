@@ -38,29 +38,30 @@ static int read_span(struct bj_call *c, const struct bj_params *p,
 /* --- emission factors ------------------------------------------------------
  */
 
-static const struct bj_api_column factor_columns[] = {
-    {"cluster", BJ_AS_TEXT, 0,
-     "(SELECT name FROM cluster WHERE id = s.cluster)", "Cluster; null: all."},
-    {"provider", BJ_AS_TEXT, 0, "s.provider",
-     "Provider; best: at each time the best of them."},
-    {"kind", BJ_AS_TEXT, 0, "s.kind", "Kind of factor. Do not compare kinds."},
-    {"zone", BJ_AS_TEXT, 0, "nullif(s.zone, '')", "Zone of the grid."},
-    {"country", BJ_AS_TEXT, 0, "nullif(s.country, '')", "Country."},
-    {"start", BJ_AS_TIME, 0, "f.start", "Start of the period."},
-    {"start_ms", BJ_AS_TIME_MS, 0, "f.start", "The same time in milliseconds."},
-    {"end", BJ_AS_TIME, 0, BJ_SQL_UNLESS_OPEN("f.\"end\""),
-     "End of the period."},
-    {"end_ms", BJ_AS_TIME_MS, 0, BJ_SQL_UNLESS_OPEN("f.\"end\""),
-     "The same time in milliseconds."},
-    {"grams_per_kwh", BJ_AS_MILLI, 0, "f.mg_per_kwh",
-     "Grams of CO2 equivalent per kilowatt-hour."},
-    {"basis", BJ_AS_TEXT, 0, BJ_SQL_BASIS("f.basis"),
-     "live, stated, profile (of other days), year or constant."},
-    {"estimated", BJ_AS_BOOL, 0, "f.estimated",
-     "The factor is a forecast, an estimate or a profile."},
-    {"fetched", BJ_AS_TIME, 0, "nullif(f.fetched, 0)",
-     "Time of the query to the provider."},
-    {.key = NULL},
+static const struct bj_column factor_columns[] = {
+    BJ_COLUMN("cluster", TEXT,
+              "(SELECT name FROM cluster WHERE id = s.cluster)",
+              "Cluster; null: all."),
+    BJ_COLUMN("provider", TEXT, "s.provider",
+              "Provider; best: at each time the best of them."),
+    BJ_COLUMN("kind", TEXT, "s.kind", "Kind of factor. Do not compare kinds."),
+    BJ_COLUMN("zone", TEXT, "nullif(s.zone, '')", "Zone of the grid."),
+    BJ_COLUMN("country", TEXT, "nullif(s.country, '')", "Country."),
+    BJ_COLUMN("start", TIME, "f.start", "Start of the period."),
+    BJ_COLUMN("start_ms", TIME_MS, "f.start", "The same time in milliseconds."),
+    BJ_COLUMN("end", TIME, BJ_SQL_UNLESS_OPEN("f.\"end\""),
+              "End of the period."),
+    BJ_COLUMN("end_ms", TIME_MS, BJ_SQL_UNLESS_OPEN("f.\"end\""),
+              "The same time in milliseconds."),
+    BJ_COLUMN("grams_per_kwh", MILLI, "f.mg_per_kwh",
+              "Grams of CO2 equivalent per kilowatt-hour."),
+    BJ_COLUMN("basis", TEXT, BJ_SQL_BASIS("f.basis"),
+              "live, stated, profile (of other days), year or constant."),
+    BJ_COLUMN("estimated", BOOL, "f.estimated",
+              "The factor is a forecast, an estimate or a profile."),
+    BJ_COLUMN("fetched", TIME, "nullif(f.fetched, 0)",
+              "Time of the query to the provider."),
+    {.name = NULL},
 };
 
 static int make_factors(struct bj_call *c, struct bj_query *q,
@@ -93,11 +94,13 @@ static int with_query(struct bj_call *c,
     if (r != 0)
         return r;
     struct bj_query q = {0};
+    struct bj_picked k;
+    bj_picked_table(&k, c->endpoint->columns);
     bj_query_sql(&q, "SELECT ");
-    bj_table_select(&q, c->endpoint->columns);
+    bj_table_select(&q, &k);
     r = make(c, &q, &p, &s);
     if (r == 0)
-        r = bj_table_reply(c, &q, c->endpoint->columns, s.limit);
+        r = bj_table_reply(c, &q, &k, s.limit);
     bj_query_free(&q);
     return r;
 }
@@ -110,23 +113,25 @@ static int on_factors(struct bj_call *c)
 /* --- the site --------------------------------------------------------------
  */
 
-static const struct bj_api_column site_columns[] = {
-    {"time_zone", BJ_AS_TEXT, 0, "coalesce(s.time_zone, 'UTC')",
-     "Time zone of the site: of days and months of usage, and of times in "
-     "pages and reports."},
-    {"currency", BJ_AS_TEXT, 0, "nullif(p.currency, '')",
-     "Currency of the prices."},
-    {"cpu_hour", BJ_AS_MICRO, 0, "p.cpu_hour",
-     "Price of one allocated CPU for one hour; null: it is free."},
-    {"gpu_hour", BJ_AS_MICRO, 0, "p.gpu_hour",
-     "Price of one allocated GPU for one hour."},
-    {"gib_hour", BJ_AS_MICRO, 0, "p.gib_hour",
-     "Price of one GiB of allocated memory for one hour."},
-    {"kwh", BJ_AS_MICRO, 0, "p.kwh", "Price of one kWh that jobs used."},
-    {"failed_nodes_free", BJ_AS_BOOL, 0, "p.failed_nodes_free",
-     "Whether jobs that ended since a node failed are not charged; null: no "
-     "prices."},
-    {.key = NULL},
+static const struct bj_column site_columns[] = {
+    BJ_COLUMN(
+        "time_zone", TEXT, "coalesce(s.time_zone, 'UTC')",
+        "Time zone of the site: of days and months of usage, and of times in "
+        "pages and reports."),
+    BJ_COLUMN("currency", TEXT, "nullif(p.currency, '')",
+              "Currency of the prices."),
+    BJ_COLUMN("cpu_hour", MICRO, "p.cpu_hour",
+              "Price of one allocated CPU for one hour; null: it is free."),
+    BJ_COLUMN("gpu_hour", MICRO, "p.gpu_hour",
+              "Price of one allocated GPU for one hour."),
+    BJ_COLUMN("gib_hour", MICRO, "p.gib_hour",
+              "Price of one GiB of allocated memory for one hour."),
+    BJ_COLUMN("kwh", MICRO, "p.kwh", "Price of one kWh that jobs used."),
+    BJ_COLUMN(
+        "failed_nodes_free", BOOL, "p.failed_nodes_free",
+        "Whether jobs that ended since a node failed are not charged; null: no "
+        "prices."),
+    {.name = NULL},
 };
 
 static int make_site(struct bj_call *c, struct bj_query *q,
@@ -148,14 +153,15 @@ static int on_site(struct bj_call *c)
 /* --- numbers of the site ---------------------------------------------------
  */
 
-static const struct bj_key constant_keys[] = {
-    {"cluster", "string", "Cluster; null: all."},
-    {"name", "string", "Name."},
-    {"value", "number", "Number."},
-    {"period", "string",
-     "Period of the number, as in the file: year, 90d; null: none."},
-    {"period_sec", "integer", "The same in seconds; a year has 365 days."},
-    {NULL, NULL, NULL},
+static const struct bj_column constant_keys[] = {
+    BJ_COLUMN("cluster", TEXT, NULL, "Cluster; null: all."),
+    BJ_COLUMN("name", TEXT, NULL, "Name."),
+    BJ_COLUMN("value", MICRO, NULL, "Number."),
+    BJ_COLUMN("period", TEXT, NULL,
+              "Period of the number, as in the file: year, 90d; null: none."),
+    BJ_COLUMN("period_sec", INT, NULL,
+              "The same in seconds; a year has 365 days."),
+    {.name = NULL},
 };
 
 /* Invalid lines are skipped and counted, and the first one is reported. */
@@ -174,12 +180,11 @@ static unsigned put_constants(struct bj_rows *rows, struct bj_slice text,
         bj_row_begin(rows);
         bj_put_text(rows, v.cluster);
         bj_put_text(rows, v.name);
-        bj_put_fixed(rows, v.micro, 6);
+        bj_put_kind(rows, BJ_AS_MICRO, v.micro);
         bj_put_text(rows, v.period);
-        if (v.period_sec == BJ_ABSENT)
-            bj_put_null(rows);
-        else
-            bj_put_int(rows, (int64_t)v.period_sec);
+        bj_put_kind(rows, BJ_AS_INT,
+                    v.period_sec == BJ_ABSENT ? BJ_SQL_NULL
+                                              : (int64_t)v.period_sec);
         bj_row_end(rows);
     }
     return bad;
@@ -205,7 +210,7 @@ static void end_constants(struct bj_call *c, struct bj_rows *rows, unsigned bad,
 static int on_constants(struct bj_call *c)
 {
     const char *path = c->worker->conf->constants;
-    const char *names[BJ_KEYS];
+    const char *names[BJ_JOB_COLUMNS];
     char *text = malloc(FILE_BYTES);
     struct bj_slice s = {0};
     struct bj_err first;
@@ -221,7 +226,7 @@ static int on_constants(struct bj_call *c)
                            "The constants cannot be read at the moment.");
     }
     if (r == 0) {
-        bj_call_rows(c, &rows, names, bj_key_names(constant_keys, names));
+        bj_call_rows(c, &rows, names, bj_column_names(constant_keys, names));
         const unsigned bad = put_constants(&rows, s, &first);
         end_constants(c, &rows, bad, &first);
     }
@@ -249,6 +254,6 @@ const struct bj_endpoint bj_endpoints_facts[] = {
      .needs = BJ_NEED_USER,
      .run = on_constants,
      .help = "Numbers of the site, such as allocations.",
-     .keys = constant_keys},
+     .columns = constant_keys},
     {.path = NULL},
 };

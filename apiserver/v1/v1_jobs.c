@@ -4,7 +4,6 @@
 #include "apiserver/job/visible_job.h"
 #include "apiserver/v1/jobs_query.h"
 #include "base/array.h"
-#include "statsdb/job/job_value.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,8 +36,7 @@ static int pick(struct bj_call *c, const struct bj_params *p,
                           name);
     if (r == 0)
         r = bj_jobs_pick(c, &only, false, ret);
-    if (r == 0 &&
-        (ret->n != 1 || bj_job_is_text(bj_job_columns[ret->at[0]].kind)))
+    if (r == 0 && (ret->n != 1 || bj_job_is_text(ret->column[0]->kind)))
         r = bj_call_refuse(c, 400,
                            "The parameter sort must be one field with numbers "
                            "or times.");
@@ -71,8 +69,8 @@ static int read_items(struct bj_call *c, struct bj_jobs_query *l,
     if (r == 0)
         r = bj_query_open(&l->q, c->reader, &st, &c->err);
     while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
-        int64_t number[BJ_JOB_COLUMNS];
-        bj_jobs_numbers(k, st, number);
+        int64_t number[BJ_ROW_KEYS];
+        bj_picked_numbers(k, st, BJ_JOBS_FIRST, number);
         struct item v = {number[0], bj_st_get_i64(st, 0), bj_st_get_i64(st, 1)};
         r = 0;
         l->end.partial =
@@ -419,13 +417,13 @@ const struct bj_endpoint bj_endpoints_jobs[] = {
      .run = on_jobs,
      .help = "Jobs that overlap with a time, newest first.",
      .params = JOBS_MASK,
-     .jobs = true},
+     .columns = bj_job_columns},
     {.path = "/api/v1/jobs/*",
      .methods = BJ_HTTP_GET,
      .needs = BJ_NEED_STORE | BJ_NEED_USER,
      .run = on_job,
      .help = "One job, by its key, SLUID, jobid or display_id.",
      .params = JOB_MASK,
-     .jobs = true},
+     .columns = bj_job_columns},
     {.path = NULL},
 };

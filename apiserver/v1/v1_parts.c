@@ -15,107 +15,110 @@ enum {
 
 #define WORD(column) BJ_SQL_WORD("word", column)
 
-static const struct bj_api_column step_columns[] = {
-    {"step", BJ_AS_TEXT, 0, BJ_SQL_STEP,
-     "batch, extern, interactive, or its number."},
-    {"name", BJ_AS_TEXT, 0, "(SELECT text FROM jobname WHERE id = s.name)",
-     "Name."},
-    {"state", BJ_AS_TEXT, 0, "(SELECT name FROM state WHERE id = s.state)",
-     "State, the same for all batch systems."},
-    {"state_raw", BJ_AS_TEXT, 0, WORD("s.state_raw"),
-     "State as the scheduler reports it."},
-    {"exit_code", BJ_AS_INT, 0, "s.exit_code", "Exit code."},
-    {"exit_signal", BJ_AS_INT, 0, "s.exit_signal",
-     "Signal that ended the step."},
-    {"start", BJ_AS_TIME, 0, "s.start", "Started."},
-    {"start_ms", BJ_AS_TIME_MS, 0, "s.start", "The same time in milliseconds."},
-    {"end", BJ_AS_TIME, 0, "s.\"end\"", "Ended."},
-    {"end_ms", BJ_AS_TIME_MS, 0, "s.\"end\"", "The same time in milliseconds."},
-    {"elapsed_seconds", BJ_AS_INT, 0, "s.elapsed", "Run time in seconds."},
-    {"suspended_seconds", BJ_AS_INT, 0, "s.suspended",
-     "Suspended time in seconds."},
-    {"cpus", BJ_AS_INT, 0, "s.cpus", "CPUs allocated."},
-    {"nodes", BJ_AS_INT, 0, "s.nodes", "Nodes allocated."},
-    {"tasks", BJ_AS_INT, 0, "s.tasks", "Tasks."},
-    {"nodelist", BJ_AS_TEXT, 0, "(SELECT text FROM hosts WHERE id = s.hosts)",
-     "Node list."},
-    {"tres_allocated", BJ_AS_TEXT, 0,
-     "(SELECT text FROM tres WHERE id = s.tres_allocated)",
-     "Resources allocated, as the scheduler reports them."},
-    {"cpu_used_seconds", BJ_AS_MICRO, 0, "s.cpu_usec", "CPU time used."},
-    {"cpu_system_seconds", BJ_AS_MICRO, 0, "s.cpu_system_usec",
-     "CPU time in the kernel."},
-    {"cpu_efficiency_percent", BJ_AS_PPM, 0,
-     "s.cpu_usec / nullif(s.cpus * s.elapsed, 0)",
-     "CPU time used, in percent of allocated."},
-    {"memory_task_peak_bytes", BJ_AS_INT, 0, "s.memory_task_peak_bytes",
-     "Memory of the largest task."},
-    {"memory_task_peak_node", BJ_AS_TEXT, 0, WORD("s.peak_node"),
-     "Node of that task."},
-    {"memory_peak_bytes", BJ_AS_INT, 0, "s.memory_scheduler_peak_bytes",
-     "Memory peak."},
-    {"energy_scheduler_joules", BJ_AS_INT, 0, "s.energy_scheduler_joules",
-     "Energy."},
-    {"read_bytes", BJ_AS_INT, 0, "s.read_bytes",
-     "Bytes read from file systems."},
-    {"write_bytes", BJ_AS_INT, 0, "s.write_bytes",
-     "Bytes written to file systems."},
-    {"submit_line", BJ_AS_TEXT, 0, "s.submit_line", "Submit line."},
-    {.key = NULL},
+static const struct bj_column step_columns[] = {
+    BJ_COLUMN("step", TEXT, BJ_SQL_STEP,
+              "batch, extern, interactive, or its number."),
+    BJ_COLUMN("name", TEXT, "(SELECT text FROM jobname WHERE id = s.name)",
+              "Name."),
+    BJ_COLUMN("state", TEXT, "(SELECT name FROM state WHERE id = s.state)",
+              "State, the same for all batch systems."),
+    BJ_COLUMN("state_raw", TEXT, WORD("s.state_raw"),
+              "State as the scheduler reports it."),
+    BJ_COLUMN("exit_code", INT, "s.exit_code", "Exit code."),
+    BJ_COLUMN("exit_signal", INT, "s.exit_signal",
+              "Signal that ended the step."),
+    BJ_COLUMN("start", TIME, "s.start", "Started."),
+    BJ_COLUMN("start_ms", TIME_MS, "s.start", "The same time in milliseconds."),
+    BJ_COLUMN("end", TIME, "s.\"end\"", "Ended."),
+    BJ_COLUMN("end_ms", TIME_MS, "s.\"end\"", "The same time in milliseconds."),
+    BJ_COLUMN("elapsed_seconds", INT, "s.elapsed", "Run time in seconds."),
+    BJ_COLUMN("suspended_seconds", INT, "s.suspended",
+              "Suspended time in seconds."),
+    BJ_COLUMN("cpus", INT, "s.cpus", "CPUs allocated."),
+    BJ_COLUMN("nodes", INT, "s.nodes", "Nodes allocated."),
+    BJ_COLUMN("tasks", INT, "s.tasks", "Tasks."),
+    BJ_COLUMN("nodelist", TEXT, "(SELECT text FROM hosts WHERE id = s.hosts)",
+              "Node list."),
+    BJ_COLUMN("tres_allocated", TEXT,
+              "(SELECT text FROM tres WHERE id = s.tres_allocated)",
+              "Resources allocated, as the scheduler reports them."),
+    BJ_COLUMN("cpu_used_seconds", MICRO, "s.cpu_usec", "CPU time used."),
+    BJ_COLUMN("cpu_system_seconds", MICRO, "s.cpu_system_usec",
+              "CPU time in the kernel."),
+    BJ_COLUMN("cpu_efficiency_percent", PPM,
+              "s.cpu_usec / nullif(s.cpus * s.elapsed, 0)",
+              "CPU time used, in percent of allocated."),
+    BJ_COLUMN("memory_task_peak_bytes", INT, "s.memory_task_peak_bytes",
+              "Memory of the largest task."),
+    BJ_COLUMN("memory_task_peak_node", TEXT, WORD("s.peak_node"),
+              "Node of that task."),
+    BJ_COLUMN("memory_peak_bytes", INT, "s.memory_scheduler_peak_bytes",
+              "Memory peak."),
+    BJ_COLUMN("energy_scheduler_joules", INT, "s.energy_scheduler_joules",
+              "Energy."),
+    BJ_COLUMN("read_bytes", INT, "s.read_bytes",
+              "Bytes read from file systems."),
+    BJ_COLUMN("write_bytes", INT, "s.write_bytes",
+              "Bytes written to file systems."),
+    BJ_COLUMN("submit_line", TEXT, "s.submit_line", "Submit line."),
+    {.name = NULL},
 };
 
 /* --- energy and grams ------------------------------------------------------
  */
 
-static const struct bj_api_column energy_columns[] = {
-    {"kind", BJ_AS_TEXT, 0, "p.kind",
-     "total; part: of the total; alternative: the total by another policy."},
-    {"component", BJ_AS_TEXT, 0, "p.name",
-     "total; its parts cpu, dram, gpu and other; and the total of other "
-     "policies: by usage (if_by_use), by reservation (if_by_reservation)."},
-    {"joules", BJ_AS_MICRO, 0, "p.uj", "Energy."},
-    {"kwh", BJ_AS_MICRO, 0, "(p.uj + 1800000) / 3600000",
-     "The same in kilowatt-hours."},
-    {"source", BJ_AS_SOURCE, 0, "u.energy_source",
-     "Source: nodes, prometheus or scheduler."},
-    {"policy", BJ_AS_TEXT, 0, WORD("u.energy_policy"),
-     "Policy that splits the energy of nodes over jobs."},
-    {.key = NULL},
+static const struct bj_column energy_columns[] = {
+    BJ_COLUMN(
+        "kind", TEXT, "p.kind",
+        "total; part: of the total; alternative: the total by another policy."),
+    BJ_COLUMN(
+        "component", TEXT, "p.name",
+        "total; its parts cpu, dram, gpu and other; and the total of other "
+        "policies: by usage (if_by_use), by reservation (if_by_reservation)."),
+    BJ_COLUMN("joules", MICRO, "p.uj", "Energy."),
+    BJ_COLUMN("kwh", MICRO, "(p.uj + 1800000) / 3600000",
+              "The same in kilowatt-hours."),
+    BJ_COLUMN("source", SOURCE, "u.energy_source",
+              "Source: nodes, prometheus or scheduler."),
+    BJ_COLUMN("policy", TEXT, WORD("u.energy_policy"),
+              "Policy that splits the energy of nodes over jobs."),
+    {.name = NULL},
 };
 
-static const struct bj_api_column gram_columns[] = {
-    {"provider", BJ_AS_TEXT, 0, "f.provider",
-     "Provider of the emission factors; best: at each time the best of them."},
-    {"kind", BJ_AS_TEXT, 0, "f.kind", "Kind of factor. Do not compare kinds."},
-    {"zone", BJ_AS_TEXT, 0, "nullif(f.zone, '')", "Zone of the grid."},
-    {"country", BJ_AS_TEXT, 0, "nullif(f.country, '')", "Country."},
-    {"grams", BJ_AS_MICRO, 0, "g.micrograms", "Grams of CO2 equivalent."},
-    {"covered_joules", BJ_AS_MICRO, 0, "g.covered_uj",
-     "Energy with known emission factors."},
-    {"estimated", BJ_AS_BOOL, 0, "g.estimated",
-     "Some of the factors are a forecast, an estimate or a profile."},
-    {.key = NULL},
+static const struct bj_column gram_columns[] = {
+    BJ_COLUMN("provider", TEXT, "f.provider",
+              "Provider of the emission factors; best: at each time the best "
+              "of them."),
+    BJ_COLUMN("kind", TEXT, "f.kind", "Kind of factor. Do not compare kinds."),
+    BJ_COLUMN("zone", TEXT, "nullif(f.zone, '')", "Zone of the grid."),
+    BJ_COLUMN("country", TEXT, "nullif(f.country, '')", "Country."),
+    BJ_COLUMN("grams", MICRO, "g.micrograms", "Grams of CO2 equivalent."),
+    BJ_COLUMN("covered_joules", MICRO, "g.covered_uj",
+              "Energy with known emission factors."),
+    BJ_COLUMN("estimated", BOOL, "g.estimated",
+              "Some of the factors are a forecast, an estimate or a profile."),
+    {.name = NULL},
 };
 
 /* --- findings --------------------------------------------------------------
  */
 
-static const struct bj_api_column finding_columns[] = {
-    {"finding", BJ_AS_TEXT, 0, "r.name", "Name of the rule."},
-    {"severity", BJ_AS_TEXT, 0, "r.severity", "Severity."},
-    {"text", BJ_AS_TEXT, 0, BJ_SQL_FINDING, "Description in one sentence."},
-    {"advice", BJ_AS_TEXT, 0, BJ_SQL_ADVICE, "Advice of the site."},
-    {"url", BJ_AS_TEXT, 0, "nullif(r.url, '')", "Page with more, of the site."},
-    {"value", BJ_AS_REAL, 0, "f.value", "Measured value."},
-    {"threshold", BJ_AS_REAL, 0, "f.threshold", "Threshold of the rule."},
-    {"condition", BJ_AS_TEXT, 0, "r.condition", "The rule, as it was then."},
-    {.key = NULL},
+static const struct bj_column finding_columns[] = {
+    BJ_COLUMN("finding", TEXT, "r.name", "Name of the rule."),
+    BJ_COLUMN("severity", TEXT, "r.severity", "Severity."),
+    BJ_COLUMN("text", TEXT, BJ_SQL_FINDING, "Description in one sentence."),
+    BJ_COLUMN("advice", TEXT, BJ_SQL_ADVICE, "Advice of the site."),
+    BJ_COLUMN("url", TEXT, "nullif(r.url, '')", "Page with more, of the site."),
+    BJ_COLUMN("value", REAL, "f.value", "Measured value."),
+    BJ_COLUMN("threshold", REAL, "f.threshold", "Threshold of the rule."),
+    BJ_COLUMN("condition", TEXT, "r.condition", "The rule, as it was then."),
+    {.name = NULL},
 };
 
 /* The SQL of each part, before and after the number of the job; order appends
  * the rest where that depends on the job. */
 static const struct {
-    const struct bj_api_column *columns;
+    const struct bj_column *columns;
     const char *from, *behind;
     int (*order)(struct bj_call *c, int64_t job, struct bj_query *q);
 } parts[] = {
@@ -153,10 +156,11 @@ static const struct {
 };
 
 static int select_part(struct bj_call *c, enum bj_part which, int64_t job,
-                       struct bj_query *q)
+                       struct bj_picked *k, struct bj_query *q)
 {
+    bj_picked_table(k, parts[which].columns);
     bj_query_sql(q, "SELECT ");
-    bj_table_select(q, parts[which].columns);
+    bj_table_select(q, k);
     bj_query_sql(q, parts[which].from);
     bj_query_int(q, job);
     bj_query_sql(q, parts[which].behind);
@@ -167,16 +171,16 @@ static int on_part(struct bj_call *c, enum bj_part which)
 {
     struct bj_arena arena = {0};
     struct bj_query q = {0};
+    struct bj_picked k;
     struct bj_params p;
     struct bj_visible_job f;
     int r = bj_params_read(c, c->endpoint->params, &p);
     if (r == 0)
         r = bj_visible_job_find(c, &p, c->tail, &arena, &f);
     if (r == 0)
-        r = select_part(c, which, f.job, &q);
+        r = select_part(c, which, f.job, &k, &q);
     if (r == 0)
-        r = bj_table_reply(c, &q, parts[which].columns,
-                           c->worker->conf->max_rows);
+        r = bj_table_reply(c, &q, &k, c->worker->conf->max_rows);
     bj_query_free(&q);
     bj_arena_free(&arena);
     return r;
@@ -210,10 +214,10 @@ int bj_parts_rows(struct bj_call *c, enum bj_part which, int64_t job,
 {
     bool cut;
     struct bj_query q = {0};
-    int r = select_part(c, which, job, &q);
+    struct bj_picked k;
+    int r = select_part(c, which, job, &k, &q);
     if (r == 0)
-        r = bj_table_rows(c, &q, parts[which].columns, out,
-                          c->worker->conf->max_rows, &cut);
+        r = bj_table_rows(c, &q, &k, out, c->worker->conf->max_rows, &cut);
     bj_query_free(&q);
     return r;
 }

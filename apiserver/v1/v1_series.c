@@ -8,7 +8,7 @@
 #include "apiserver/job/curves.h"
 #include "base/json.h"
 
-enum { FIXED_KEYS = 4, SVG_LINES = 5 };
+enum { SVG_LINES = 5 };
 /* --- the request -----------------------------------------------------------
  */
 
@@ -89,6 +89,15 @@ static int on_series(struct bj_call *c)
 /* --- the response -----------------------------------------------------------
  */
 
+/* The columns before those of the metrics. */
+static const struct bj_column fixed_keys[] = {
+    BJ_COLUMN("time", TIME, NULL, "Time of the values."),
+    BJ_COLUMN("time_ms", TIME_MS, NULL, "The same time in milliseconds."),
+    BJ_COLUMN("node", TEXT, NULL, "Node; null for the whole job."),
+    BJ_COLUMN("gpu", TEXT, NULL, "GPU; null without by=gpu."),
+    {.name = NULL},
+};
+
 static void put_row(struct bj_rows *rows, const struct bj_series_work *w,
                     const struct bj_samples_group *g, unsigned point)
 {
@@ -116,13 +125,13 @@ static bool empty(const struct bj_series_work *w,
 
 static int write_rows(struct bj_call *c, const struct bj_series_work *w)
 {
-    const char *key[FIXED_KEYS + BJ_SERIES_METRICS] = {"time", "time_ms",
-                                                       "node", "gpu"};
+    const char *key[BJ_JOB_COLUMNS];
+    const unsigned fixed = bj_column_names(fixed_keys, key);
     struct bj_rows rows;
     struct bj_buf more = {0};
     for (unsigned i = 0; i < w->s.metrics; i++)
-        key[FIXED_KEYS + i] = bj_series_metrics[w->s.metric[i]].name;
-    bj_call_rows(c, &rows, key, FIXED_KEYS + w->s.metrics);
+        key[fixed + i] = bj_series_metrics[w->s.metric[i]].name;
+    bj_call_rows(c, &rows, key, fixed + w->s.metrics);
     for (unsigned i = 0; i < w->s.points; i++)
         for (unsigned g = 0; g < w->s.groups; g++)
             if (!empty(w, &w->s.group[g], i))
@@ -220,22 +229,22 @@ static int after_series(struct bj_call *c)
 /* --- names of metrics -------------------------------------------------------
  */
 
-static const struct bj_key list_keys[] = {
-    {"metric", "string", "Name, for the parameter metric."},
-    {"unit", "string", "Unit."},
-    {"help", "string", "Description."},
-    {NULL, NULL, NULL},
+static const struct bj_column list_keys[] = {
+    BJ_COLUMN("metric", TEXT, NULL, "Name, for the parameter metric."),
+    BJ_COLUMN("unit", TEXT, NULL, "Unit."),
+    BJ_COLUMN("help", TEXT, NULL, "Description."),
+    {.name = NULL},
 };
 
 static int on_list(struct bj_call *c)
 {
-    const char *names[BJ_KEYS];
+    const char *names[BJ_JOB_COLUMNS];
     struct bj_rows rows;
     struct bj_params p;
     int r = bj_params_read(c, c->endpoint->params, &p);
     if (r != 0)
         return r;
-    bj_call_rows(c, &rows, names, bj_key_names(list_keys, names));
+    bj_call_rows(c, &rows, names, bj_column_names(list_keys, names));
     for (const struct bj_series_metric *m = bj_series_metrics; m->name; m++) {
         bj_row_begin(&rows);
         bj_put_text(&rows, bj_slice_str(m->name));
@@ -258,6 +267,7 @@ const struct bj_endpoint bj_endpoints_series[] = {
                BJ_BIT(BJ_PARAM_METRIC) | BJ_BIT(BJ_PARAM_BY) |
                BJ_BIT(BJ_PARAM_FROM) | BJ_BIT(BJ_PARAM_TO) |
                BJ_BIT(BJ_PARAM_STEP),
+     .columns = fixed_keys,
      .series = true},
     {.path = "/jobs/*/curve.svg",
      .methods = BJ_HTTP_GET,
@@ -275,6 +285,6 @@ const struct bj_endpoint bj_endpoints_series[] = {
      .needs = BJ_NEED_USER,
      .run = on_list,
      .help = "The metrics of the time series of jobs.",
-     .keys = list_keys},
+     .columns = list_keys},
     {.path = NULL},
 };

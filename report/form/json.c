@@ -4,7 +4,7 @@
 #include "report/form/value.h"
 #include "report/model/report.h"
 #include "statsdb/job/job_column.h"
-#include "statsdb/job/job_json.h"
+#include "statsdb/job/job_value.h"
 
 #include <string.h>
 
@@ -202,9 +202,8 @@ static void put_object(struct bj_buf *out, const struct bj_report_field *fields,
             memcpy(&v.number, field_at(base, f), sizeof(v.number));
             v.known = v.number != BJ_SQL_NULL;
         }
-        const struct bj_job_column c = {.kind = kind_of(f, unit)};
         bj_buf_printf(out, "%c\"%s\":", f == fields ? '{' : ',', f->name);
-        bj_value_json(out, &c, &v);
+        bj_value_json(out, kind_of(f, unit), &v);
     }
     bj_buf_str(out, "}");
 }
@@ -224,10 +223,10 @@ static void put_array(struct bj_buf *out, const char *name,
 
 static void put_job(const struct bj_report *r, struct bj_buf *out)
 {
-    const struct bj_job_column *const *column = bj_report_columns();
+    const struct bj_column *const *column = bj_report_columns();
     for (unsigned i = 0; i < BJ_REPORT_COLUMN_COUNT; i++) {
         bj_buf_printf(out, "%s\"%s\":", i ? "," : "", column[i]->name);
-        bj_value_json(out, column[i], &r->job[i]);
+        bj_value_json(out, column[i]->kind, &r->job[i]);
     }
     bool unlimited = bj_report_number(r, BJ_REPORT_LIMIT) == INT64_MAX;
     bj_buf_printf(out, ",\"time_limit_unlimited\":%s,\"interactive\":%s",
@@ -338,7 +337,7 @@ static int get_array(struct parser *p, const struct bj_json *v,
 
 static int get_job(struct parser *p, const struct bj_json *v)
 {
-    const struct bj_job_column *const *column = bj_report_columns();
+    const struct bj_column *const *column = bj_report_columns();
     bool yes = false;
     for (unsigned i = 0; i < BJ_REPORT_COLUMN_COUNT; i++) {
         struct bj_job_value *to = &p->r->job[i];

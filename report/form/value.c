@@ -1,12 +1,10 @@
 #include "report/form/value.h"
 
 #include "base/amount.h"
-#include "base/csv.h"
-#include "base/json.h"
 #include "base/opt_value.h"
 #include "base/stamp.h"
 #include "base/tz.h"
-#include "statsdb/job/job_value.h"
+#include "statsdb/job/rows.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -107,10 +105,17 @@ static void put_time(struct bj_buf *out, int64_t sec)
 /* --- for people ------------------------------------------------------------
  */
 
-static void put_number(struct bj_buf *out, enum bj_value_kind kind, int64_t v);
+/* Append a number without a unit, such as an id. */
+static void put_number(struct bj_buf *out, enum bj_value_kind kind, int64_t v)
+{
+    if (kind == BJ_AS_LINK_END)
+        kind = BJ_AS_TIME_MS;
+    bj_value_json(out, kind,
+                  &(struct bj_job_value){.known = true, .number = v});
+}
 
 /* Append a number with its unit. */
-static void put_with_unit(struct bj_buf *out, const struct bj_job_column *c,
+static void put_with_unit(struct bj_buf *out, const struct bj_column *c,
                           int64_t v)
 {
     static const enum bj_amount_unit units[] = {
@@ -129,7 +134,7 @@ static void put_with_unit(struct bj_buf *out, const struct bj_job_column *c,
     } else if (c->unit == BJ_UNIT_MONEY) {
         bj_amount_money(out, v);
     } else if (c->unit == BJ_UNIT_NONE || c->unit == BJ_UNIT_FREE) {
-        put_number(out, c->kind, v); /* such as an id */
+        put_number(out, c->kind, v);
     } else if (c->unit == BJ_UNIT_COUNT && parts == 1) {
         bj_amount_whole(out, v);
     } else {
@@ -137,7 +142,7 @@ static void put_with_unit(struct bj_buf *out, const struct bj_job_column *c,
     }
 }
 
-void bj_value_for_people(struct bj_buf *out, const struct bj_job_column *c,
+void bj_value_for_people(struct bj_buf *out, const struct bj_column *c,
                          const struct bj_job_value *v)
 {
     if (!v->known)
@@ -150,72 +155,4 @@ void bj_value_for_people(struct bj_buf *out, const struct bj_job_column *c,
         bj_buf_str(out, "unlimited");
     else
         put_with_unit(out, c, v->number);
-}
-
-/* --- for programs ----------------------------------------------------------
- */
-
-static int64_t msec_of(int64_t sec)
-{
-    const int64_t limit = INT64_MAX / 1000;
-    return (sec > limit ? limit : sec < -limit ? -limit : sec) * 1000;
-}
-
-static void put_number(struct bj_buf *out, enum bj_value_kind kind, int64_t v)
-{
-    if (kind == BJ_AS_BOOL) {
-        bj_buf_str(out, v ? "true" : "false");
-        return;
-    }
-    if (kind == BJ_AS_TIME_MS || kind == BJ_AS_LINK_END)
-        v = msec_of(v);
-    bj_buf_str(out, v < 0 ? "-" : "");
-    bj_buf_fixed(out, v < 0 ? ~(uint64_t)v + 1 : (uint64_t)v,
-                 bj_value_digits(kind));
-}
-
-static bool is_unknown(const struct bj_job_column *c,
-                       const struct bj_job_value *v)
-{
-    return c->kind != BJ_AS_LINK_END &&
-           (!v->known || (c->kind == BJ_AS_LIMIT && v->number == INT64_MAX));
-}
-
-/* Write a value that is not free text of the job; false: it is free text. */
-static bool put_plain(struct bj_buf *out, const struct bj_job_column *c,
-                      const struct bj_job_value *v, const char *quote)
-{
-    char text[BJ_STAMP_MAX];
-    bool quoted = c->kind == BJ_AS_TIME || c->kind == BJ_AS_LINK_END;
-    if (c->kind == BJ_AS_WORD_INT) {
-        bj_buf_slice(out, v->text);
-        return true;
-    }
-    if (bj_job_is_text(c->kind))
-        return false;
-    bj_buf_str(out, quoted ? quote : "");
-    if (c->kind == BJ_AS_TIME)
-        bj_buf_str(out, bj_stamp_text(usec_of(v->number), 0, 0, text));
-    else if (c->kind == BJ_AS_LINK_END && !v->known)
-        bj_buf_str(out, "now");
-    else
-        put_number(out, c->kind, v->number);
-    bj_buf_str(out, quoted ? quote : "");
-    return true;
-}
-
-void bj_value_csv(struct bj_buf *out, const struct bj_job_column *c,
-                  const struct bj_job_value *v)
-{
-    if (!is_unknown(c, v) && !put_plain(out, c, v, ""))
-        bj_csv_text(out, v->text);
-}
-
-void bj_value_json(struct bj_buf *out, const struct bj_job_column *c,
-                   const struct bj_job_value *v)
-{
-    if (is_unknown(c, v))
-        bj_buf_str(out, "null");
-    else if (!put_plain(out, c, v, "\""))
-        bj_json_string(out, v->text);
 }

@@ -4,20 +4,13 @@
 
 #include "base/buf.h"
 #include "statsdb/job/job_column.h"
-#include "statsdb/job/job_read.h"
+#include "statsdb/job/job_value.h"
 
 /* Append a value for people: "1-02:03:04", "13.8G", "2.5kJ"; nothing if it is
  * unknown.  Text is cleaned.  Times are
  * in the reader's zone, which bj_acct_title() names. */
-void bj_value_for_people(struct bj_buf *out, const struct bj_job_column *c,
+void bj_value_for_people(struct bj_buf *out, const struct bj_column *c,
                          const struct bj_job_value *v);
-
-/* Append a value for programs, as the API writes it: RFC 3339 in UTC, seconds,
- * bytes, joules, percent. */
-void bj_value_csv(struct bj_buf *out, const struct bj_job_column *c,
-                  const struct bj_job_value *v);
-void bj_value_json(struct bj_buf *out, const struct bj_job_column *c,
-                   const struct bj_job_value *v);
 
 /* Parse a time as people write it: a date or a time stamp (in the
  * reader's zone unless it has one); an age: "7d", "12h"; "today" or "yesterday"

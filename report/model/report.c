@@ -6,14 +6,14 @@
 #include "report/model/show.h"
 #include "statsdb/job/job_column.h"
 
-const struct bj_job_column *const *bj_report_columns(void)
+const struct bj_column *const *bj_report_columns(void)
 {
     static const char *const names[] = {
 #define NAME(upper, lower) #lower,
         BJ_REPORT_COLUMNS(NAME)
 #undef NAME
     };
-    static _Thread_local const struct bj_job_column
+    static _Thread_local const struct bj_column
         *columns[BJ_REPORT_COLUMN_COUNT + 1];
     for (unsigned i = 0;
          !columns[BJ_REPORT_COLUMN_COUNT - 1] && i < BJ_REPORT_COLUMN_COUNT;

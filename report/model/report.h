@@ -261,7 +261,7 @@ struct bj_report {
 };
 
 /* The columns of BJ_REPORT_COLUMNS, in that order; NULL at the end. */
-const struct bj_job_column *const *bj_report_columns(void);
+const struct bj_column *const *bj_report_columns(void);
 
 /* Return a number or text of the job. */
 int64_t bj_report_number(const struct bj_report *r, enum bj_report_column c);

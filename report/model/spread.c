@@ -262,7 +262,7 @@ int bj_report_spread(struct bj_db *db, int64_t job, struct bj_report *r,
         [GPUS] = "gpus",
         [GPU_USE] = "gpu_efficiency_percent",
         [ID] = "display_id"};
-    const struct bj_job_column *column[COLUMNS];
+    const struct bj_column *column[COLUMNS];
     struct tasks t = {.r = r, .cap = BJ_REPORT_ARRAY_MAX};
     for (unsigned i = 0; i < COLUMNS; i++)
         column[i] = bj_job_column(bj_slice_str(names[i]));

@@ -52,9 +52,9 @@ static const char *const names[BJ_PERIOD_COLUMNS] = {
     [SUSPENDED] = "suspended_seconds",
     [END] = "end"};
 
-const struct bj_job_column *const *bj_period_columns(void)
+const struct bj_column *const *bj_period_columns(void)
 {
-    static _Thread_local const struct bj_job_column *column[BJ_PERIOD_COLUMNS];
+    static _Thread_local const struct bj_column *column[BJ_PERIOD_COLUMNS];
     for (unsigned i = 0; !column[END] && i < BJ_PERIOD_COLUMNS; i++)
         column[i] = bj_job_column(bj_slice_str(names[i]));
     return column;

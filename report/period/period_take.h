@@ -8,7 +8,7 @@
 enum { BJ_PERIOD_COLUMNS = 21 };
 
 /* The columns of a job that bj_period_take needs. */
-const struct bj_job_column *const *bj_period_columns(void);
+const struct bj_column *const *bj_period_columns(void);
 
 /* Add a job.  value() returns its columns; texts need to be valid only until
  * the next call of value().  texts is scratch memory. */

@@ -40,6 +40,9 @@ bool bj_cost_is_minimum(const struct bj_prices *p, const struct bj_paid *v);
 /* Are jobs whose node failed free of charge? */
 #define BJ_SQL_FAILED_NODES_FREE "(SELECT failed_nodes_free FROM price)"
 
+/* The name of their currency. */
+#define BJ_SQL_CURRENCY "(SELECT nullif(currency, '') FROM price)"
+
 /* Read the prices from the store; BJ_SQL_NULL if there are none.  0 or an error
  * of the store. */
 int bj_prices_read(struct bj_db *db, struct bj_prices *ret, struct bj_err *err);

@@ -304,7 +304,7 @@ static const char finding_names[] =
     "j.nodes, 1) AND count(*) >= coalesce(j.nodes, 1) + coalesce(j.gpus, 0)"   \
     " THEN max(p.idle_since) END FROM job_part AS p WHERE p.job = j.id) END"
 
-const struct bj_job_column bj_job_columns[] = {
+const struct bj_column bj_job_columns[] = {
     MADE("key", "Key", KEY, NONE, BJ_IN_LISTS, NULL,
          "Unique key of one run of a job: cluster:jobid:submit.", "j.cluster",
          "j.jobid", "j.submit"),
@@ -616,8 +616,7 @@ const struct bj_job_column bj_job_columns[] = {
          "What is not charged of an ended job, since a node failed; null: the "
          "site has no prices.",
          COST),
-    MORE("currency", "Currency", TEXT, NONE,
-         "(SELECT nullif(currency, '') FROM price)",
+    MORE("currency", "Currency", TEXT, NONE, BJ_SQL_CURRENCY,
          "Currency of the cost, as the site names it."),
     MORE("findings", "Findings", INT, COUNT,
          "(SELECT count(*) FROM job_finding WHERE job = j.id)",
@@ -646,9 +645,18 @@ static const struct {
     {"TimelimitRaw", "time_limit_seconds"},
 };
 
-const struct bj_job_column *bj_job_column(struct bj_slice name)
+unsigned bj_column_names(const struct bj_column *columns,
+                         const char *ret[static BJ_JOB_COLUMNS])
 {
-    const struct bj_job_column *c = bj_job_columns;
+    unsigned n = 0;
+    for (; columns[n].name && n < BJ_JOB_COLUMNS; n++)
+        ret[n] = columns[n].name;
+    return n;
+}
+
+const struct bj_column *bj_job_column(struct bj_slice name)
+{
+    const struct bj_column *c = bj_job_columns;
     while (c->name && !bj_slice_eq(bj_slice_str(c->name), name))
         c++;
     return c->name ? c : NULL;
@@ -659,9 +667,9 @@ static bool is_name(struct bj_slice s, const char *name)
     return name && strlen(name) == s.n && strncasecmp(name, s.p, s.n) == 0;
 }
 
-const struct bj_job_column *bj_job_column_of_people(struct bj_slice name)
+const struct bj_column *bj_job_column_of_people(struct bj_slice name)
 {
-    const struct bj_job_column *c = bj_job_column(name);
+    const struct bj_column *c = bj_job_column(name);
     if (c)
         return c;
     for (c = bj_job_columns; c->name; c++)
@@ -675,7 +683,7 @@ const struct bj_job_column *bj_job_column_of_people(struct bj_slice name)
     return c->name ? c : NULL;
 }
 
-bool bj_job_column_is_derived(const struct bj_job_column *c)
+bool bj_job_column_is_derived(const struct bj_column *c)
 {
     for (unsigned i = 0; i < BJ_JOB_VALUES && c->sql[i]; i++)
         if (strncmp(c->sql[i], "u.", 2) == 0 || strstr(c->sql[i], " u."))
@@ -703,6 +711,7 @@ const char *bj_value_type(enum bj_value_kind kind)
         [BJ_AS_WORD_INT] = "integer",  [BJ_AS_SOURCE] = "string",
         [BJ_AS_TIME] = "string",       [BJ_AS_TIME_MS] = "integer",
         [BJ_AS_LINK_END] = "string",   [BJ_AS_KEY] = "string",
-        [BJ_AS_DISPLAY_ID] = "string", [BJ_AS_PATH] = "string"};
+        [BJ_AS_DISPLAY_ID] = "string", [BJ_AS_PATH] = "string",
+        [BJ_AS_MONTH] = "string",      [BJ_AS_DAY] = "string"};
     return types[kind];
 }

@@ -1,5 +1,7 @@
-/* The columns of a job: the one table that batchjob_acct, the API, its CSV and
- * OpenAPI, and the pages read.  docs/glossary.md explains the names. */
+/* Columns of rows that programs show: how SQL values become a value, its name
+ * and its description.  The columns of a job are one table that batchjob_acct,
+ * the API, its CSV and OpenAPI, and the pages read; docs/glossary.md explains
+ * the names.  Other endpoints of the API have tables of their own. */
 #ifndef BJ_STATSDB_JOB_JOB_COLUMN_H
 #define BJ_STATSDB_JOB_JOB_COLUMN_H
 
@@ -27,6 +29,8 @@ enum bj_value_kind {
     BJ_AS_WORD,     /* the text in a dictionary for a number */
     BJ_AS_WORD_INT, /* the text in a dictionary, which is a number */
     BJ_AS_SOURCE,   /* the name of an enum bj_source */
+    BJ_AS_MONTH,    /* months since the year 0, as 2026-11 */
+    BJ_AS_DAY,      /* such a month, and its day: 2026-11-20 */
     /* of jobs only: texts composed of several values */
     BJ_AS_KEY,
     BJ_AS_DISPLAY_ID,
@@ -48,7 +52,8 @@ enum bj_value_unit {
 
 enum {
     BJ_JOB_COLUMNS = 120, /* at most */
-    BJ_JOB_VALUES = 17    /* SQL values of a column, at most */
+    BJ_JOB_VALUES = 17,   /* SQL values of a column, at most */
+    BJ_COLUMN_NAME = 43
 };
 
 /* When a list of jobs contains a column. */
@@ -57,8 +62,8 @@ enum bj_column_in {
     BJ_ON_REQUEST /* only if the request names it, or for a single job */
 };
 
-struct bj_job_column {
-    const char *name;
+struct bj_column {
+    const char *name; /* plain ASCII, at most BJ_COLUMN_NAME bytes */
     /* the name in sacct, or a similar one if sacct lacks it */
     const char *title;
     enum bj_value_kind kind;
@@ -68,30 +73,42 @@ struct bj_job_column {
     /* Computes the column from its SQL values; NULL: the column is the first
      * value.  Values and result may be BJ_SQL_NULL. */
     int64_t (*make)(const int64_t *value);
-    /* SQL expressions over BJ_JOB_FROM, NULL after the last.  Columns share
-     * expressions; a query contains each once. */
+    /* SQL expressions, of jobs over BJ_JOB_FROM; NULL after the last.  Columns
+     * share expressions; a query contains each once.  None: the program makes
+     * the value. */
     const char *sql[BJ_JOB_VALUES];
     const char *help;
 };
 
-/* The tables of these expressions: j, m and u; only derived columns need
+/* A row of a table of columns, which ends with name NULL: sql is its value, or
+ * NULL. */
+#define BJ_COLUMN(key, type, value, text)                                      \
+    {                                                                          \
+        .name = key, .kind = BJ_AS_##type, .sql = {value}, .help = text        \
+    }
+
+/* Set ret to the names of a table; returns their number. */
+unsigned bj_column_names(const struct bj_column *columns,
+                         const char *ret[static BJ_JOB_COLUMNS]);
+
+/* The tables of the expressions of jobs: j, m and u; only derived columns need
  * BJ_JOB_FROM_USE. */
 #define BJ_JOB_FROM "job AS j LEFT JOIN job_more AS m ON m.job = j.id"
 #define BJ_JOB_FROM_USE " LEFT JOIN job_use AS u ON u.job = j.id"
 
 /* The table of columns, which ends with name NULL. */
-extern const struct bj_job_column bj_job_columns[];
+extern const struct bj_column bj_job_columns[];
 
 /* Find a column by its name; NULL: there is none. */
-const struct bj_job_column *bj_job_column(struct bj_slice name);
+const struct bj_column *bj_job_column(struct bj_slice name);
 
 /* Find a column by a name that a user wrote: first its exact name; then,
  * ignoring case, its title, another name in sacct, or its name.  So "jobid" is
  * the jobid, and "JobID" the display_id. */
-const struct bj_job_column *bj_job_column_of_people(struct bj_slice name);
+const struct bj_column *bj_job_column_of_people(struct bj_slice name);
 
 /* Does the column use a value of the table of derived values? */
-bool bj_job_column_is_derived(const struct bj_job_column *c);
+bool bj_job_column_is_derived(const struct bj_column *c);
 
 /* Digits after the decimal point of a number. */
 unsigned bj_value_digits(enum bj_value_kind kind);

@@ -1,26 +1,58 @@
-/* Reads columns of jobs from the store, by the jobs' numbers. */
+/* Reads columns from rows of the store: of any query, and of jobs by their
+ * numbers. */
 #ifndef BJ_STATSDB_JOB_JOB_READ_H
 #define BJ_STATSDB_JOB_JOB_READ_H
 
 #include "base/err.h"
 #include "base/slice.h"
 #include "statsdb/job/job_column.h"
+#include "statsdb/job/job_value.h"
+#include "statsdb/job/rows.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct bj_db;
+struct bj_st;
 
-struct bj_job_value {
-    bool known;
-    int64_t number;       /* if the column is not text; times in seconds */
-    struct bj_slice text; /* valid until the next call */
+enum { BJ_PICKED_VALUES = 2 * BJ_JOB_COLUMNS };
+
+/* Selected columns, in order, and the SQL values that they need, each once. */
+struct bj_picked {
+    const struct bj_column *column[BJ_ROW_KEYS];
+    const char *key[BJ_ROW_KEYS];                    /* their names */
+    unsigned char value[BJ_ROW_KEYS][BJ_JOB_VALUES]; /* in sql */
+    unsigned n;
+    const char *sql[BJ_PICKED_VALUES];
+    unsigned values;
+    bool derived; /* some columns need BJ_JOB_FROM_USE */
 };
+
+/* Add a column; begin with n = values = 0 and derived false. */
+void bj_picked_add(struct bj_picked *k, const struct bj_column *c);
+
+/* Select all columns of a table, which ends with name NULL. */
+void bj_picked_table(struct bj_picked *k, const struct bj_column *columns);
+
+/* Append their SQL values, separated by commas. */
+void bj_picked_sql(const struct bj_picked *k, struct bj_buf *sql);
+
+/* Write the values of a row of which the first is value number first of st, as
+ * a row; of raw only word, ctx and scratch are used.  0 or an error of the
+ * store. */
+int bj_picked_row(const struct bj_picked *k, struct bj_st *st, int first,
+                  struct bj_job_raw *raw, struct bj_rows *rows,
+                  struct bj_err *err);
+
+/* Return the numbers of such a row's columns, which are not texts, or
+ * BJ_SQL_NULL. */
+void bj_picked_numbers(const struct bj_picked *k, struct bj_st *st, int first,
+                       int64_t ret[BJ_ROW_KEYS]);
 
 struct bj_job_read;
 
-/* db and column must outlive *ret. */
-int bj_job_read_new(struct bj_db *db, const struct bj_job_column *const *column,
+/* db must outlive *ret. */
+int bj_job_read_new(struct bj_db *db, const struct bj_column *const *column,
                     unsigned columns, struct bj_job_read **ret,
                     struct bj_err *err);
 void bj_job_read_free(struct bj_job_read *r); /* NULL is fine */

@@ -1,6 +1,10 @@
 #include "statsdb/job/job_value.h"
 
+#include "base/stamp.h"
 #include "statsdb/tables/best.h"
+
+#include <errno.h>
+#include <stdio.h>
 
 static int64_t number_of(const struct bj_job_raw *raw, unsigned i)
 {
@@ -8,8 +12,7 @@ static int64_t number_of(const struct bj_job_raw *raw, unsigned i)
     return v->type == BJ_TYPE_INTEGER ? v->i64 : BJ_SQL_NULL;
 }
 
-int64_t bj_job_number(const struct bj_job_column *c,
-                      const struct bj_job_raw *raw)
+int64_t bj_job_number(const struct bj_column *c, const struct bj_job_raw *raw)
 {
     int64_t number[BJ_JOB_VALUES];
     if (!c->make)
@@ -92,8 +95,24 @@ static struct bj_slice display_id(struct bj_job_raw *raw)
     return id.p ? id : text_of(raw, 5, raw->digits);
 }
 
-int bj_job_text(const struct bj_job_column *c, struct bj_job_raw *raw,
-                struct bj_slice *ret, struct bj_err *err)
+/* month, and its day; neither is always known */
+static struct bj_slice date(struct bj_job_raw *raw, bool with_day)
+{
+    const int64_t month = number_of(raw, 0);
+    const int64_t day = with_day ? number_of(raw, 1) : 0;
+    if (month == BJ_SQL_NULL || day == BJ_SQL_NULL)
+        return (struct bj_slice){0};
+    int n = snprintf(raw->digits, sizeof(raw->digits), "%04d-%02d",
+                     (int)(month / 12 % 10000), (int)(month % 12) + 1);
+    if (with_day)
+        n += snprintf(raw->digits + n, sizeof(raw->digits) - (size_t)n, "-%02d",
+                      (int)(day % 32));
+    return (struct bj_slice){raw->digits, (size_t)n};
+}
+
+/* The text of a column, {NULL, 0} for unknown. */
+static int job_text(const struct bj_column *c, struct bj_job_raw *raw,
+                    struct bj_slice *ret, struct bj_err *err)
 {
     const char *name;
     *ret = (struct bj_slice){0};
@@ -110,6 +129,10 @@ int bj_job_text(const struct bj_job_column *c, struct bj_job_raw *raw,
     case BJ_AS_DISPLAY_ID:
         *ret = display_id(raw);
         return 0;
+    case BJ_AS_MONTH:
+    case BJ_AS_DAY:
+        *ret = date(raw, c->kind == BJ_AS_DAY);
+        return 0;
     case BJ_AS_SOURCE:
         name = bj_source_name(bj_job_number(c, raw));
         if (name)
@@ -119,4 +142,67 @@ int bj_job_text(const struct bj_job_column *c, struct bj_job_raw *raw,
         *ret = text_of(raw, 0, raw->digits);
         return 0;
     }
+}
+
+static double job_real(const struct bj_value *v)
+{
+    return v->type == BJ_TYPE_REAL ? v->f64 : (double)v->i64;
+}
+
+int bj_job_value(const struct bj_column *c, struct bj_job_raw *raw,
+                 struct bj_job_value *ret, struct bj_err *err)
+{
+    int r = 0;
+    if (c->kind == BJ_AS_REAL) {
+        const struct bj_value *v = &raw->row[raw->at[0]];
+        ret->known = v->type == BJ_TYPE_INTEGER || v->type == BJ_TYPE_REAL;
+        ret->real = ret->known ? job_real(v) : 0;
+    } else if (bj_job_is_text(c->kind)) {
+        r = job_text(c, raw, &ret->text, err);
+        ret->known = ret->text.p != NULL;
+    } else {
+        ret->number = bj_job_number(c, raw);
+        ret->known = ret->number != BJ_SQL_NULL;
+    }
+    return r;
+}
+
+/* --- from JSON -------------------------------------------------------------
+ */
+
+static int json_number(enum bj_value_kind kind, const struct bj_json *v,
+                       int64_t *ret)
+{
+    bool yes;
+    int r;
+    switch (kind) {
+    case BJ_AS_TIME:
+        return bj_stamp_sec(bj_json_text(v), BJ_STAMP_BARE_UTC, ret);
+    case BJ_AS_TIME_MS:
+    case BJ_AS_LINK_END:
+        r = bj_json_i64(v, ret);
+        *ret /= 1000;
+        return r;
+    case BJ_AS_BOOL:
+        r = bj_json_bool(v, &yes);
+        *ret = r == 0 && yes;
+        return r;
+    default:
+        return bj_json_fixed(v, bj_value_digits(kind), ret);
+    }
+}
+
+int bj_job_value_json(enum bj_value_kind kind, const struct bj_json *v,
+                      struct bj_job_value *ret)
+{
+    *ret = (struct bj_job_value){.known = v && !bj_json_is_null(v)};
+    if (kind == BJ_AS_LINK_END && bj_slice_eq(bj_json_text(v), BJ_SLICE("now")))
+        ret->known = false;
+    if (!ret->known)
+        return 0;
+    if (bj_job_is_text(kind)) {
+        ret->text = bj_json_text(v);
+        return 0;
+    }
+    return json_number(kind, v, &ret->number) < 0 ? -EBADMSG : 0;
 }

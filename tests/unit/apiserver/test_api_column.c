@@ -202,8 +202,7 @@ static void test_computed_values(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const struct bj_job_column *k =
-            bj_job_column(bj_slice_str(cases[i].key));
+        const struct bj_column *k = bj_job_column(bj_slice_str(cases[i].key));
         assert_non_null(k);
         assert_non_null(k->make);
         int64_t v[BJ_JOB_VALUES];
@@ -223,8 +222,8 @@ static void test_bounds(void **state)
 {
     (void)state;
     unsigned n = 0, values = 0;
-    for (const struct bj_job_column *k = bj_job_columns; k->name; k++, n++) {
-        assert_true(strlen(k->name) <= BJ_KEY_MAX);
+    for (const struct bj_column *k = bj_job_columns; k->name; k++, n++) {
+        assert_true(strlen(k->name) <= BJ_COLUMN_NAME);
         assert_non_null(k->sql[0]);
         for (unsigned i = 0; i < BJ_JOB_VALUES && k->sql[i]; i++)
             values++;

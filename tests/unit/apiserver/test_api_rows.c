@@ -3,7 +3,7 @@
  * equal in some consecutive rows. */
 #include "tests/unit/apiserver/test_api_rig.h"
 
-#include "apiserver/frame/column.h"
+#include "statsdb/job/job_column.h"
 
 enum { JOBS = 200, WHEN = 1700000000, STEP = 40000, KEYS_BYTES = 4096 };
 
@@ -105,7 +105,7 @@ static const char *get_data(const char *path)
 static void list_keys(char keys[static KEYS_BYTES])
 {
     size_t n = 0;
-    for (const struct bj_job_column *k = bj_job_columns; k->name; k++)
+    for (const struct bj_column *k = bj_job_columns; k->name; k++)
         if (k->in == BJ_IN_LISTS)
             n += (size_t)snprintf(keys + n, KEYS_BYTES - n, "%s%s",
                                   n ? "," : "", k->name);

@@ -12,7 +12,7 @@ static int write_row(void *ctx, const struct bj_acct_row *row,
 static char *shown(struct acct_rig *w, const char *format,
                    enum bj_acct_form form, unsigned width, bool colour)
 {
-    const struct bj_job_column *column[BJ_ACCT_COLUMNS_MAX];
+    const struct bj_column *column[BJ_ACCT_COLUMNS_MAX];
     struct bj_acct_look look = {.form = form,
                                 .column = column,
                                 .header = true,
@@ -317,7 +317,7 @@ static void test_format(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const struct bj_job_column *column[BJ_ACCT_COLUMNS_MAX];
+        const struct bj_column *column[BJ_ACCT_COLUMNS_MAX];
         struct bj_err err = {0};
         unsigned n = 0;
         struct bj_strv names = value_list(&cases[i].text);

@@ -108,7 +108,7 @@ static void test_same(void **state)
                                         "time_efficiency_percent",
                                         "jobid"};
     enum { COLUMNS = sizeof(names) / sizeof(names[0]) };
-    const struct bj_job_column *column[COLUMNS];
+    const struct bj_column *column[COLUMNS];
     struct derive_rig w;
     struct shown s = {.w = &w};
     (void)state;

@@ -1,5 +1,5 @@
 /* Rows of the API as JSON and CSV. */
-#include "apiserver/frame/out.h"
+#include "statsdb/job/rows.h"
 
 #include "base/stamp.h"
 

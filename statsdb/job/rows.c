@@ -1,11 +1,100 @@
-#include "apiserver/frame/out.h"
+#include "statsdb/job/rows.h"
 
 #include "base/csv.h"
 #include "base/digits.h"
 #include "base/json.h"
 #include "base/stamp.h"
 
+#include <stdio.h>
 #include <string.h>
+
+/* --- cells -----------------------------------------------------------------
+ */
+
+void bj_cells_free(struct bj_cells *c)
+{
+    bj_buf_free(&c->text);
+}
+
+void bj_cells_begin(struct bj_cells *c, const char *const *key, unsigned keys)
+{
+    c->key = key;
+    c->keys = keys;
+    c->n = 0;
+    c->text.len = 0;
+}
+
+void bj_cells_put(struct bj_cells *c, struct bj_cell v)
+{
+    if (c->n < BJ_ROW_KEYS)
+        c->cell[c->n++] = v;
+    if (v.kind == BJ_CELL_TEXT)
+        bj_buf_slice(&c->text, v.text);
+}
+
+void bj_cells_row(struct bj_cells *c)
+{
+    size_t at = 0;
+    /* Set the pointers to the row's texts, because their buffer may have moved.
+     */
+    for (unsigned i = 0; i < c->n && !c->text.failed; i++)
+        if (c->cell[i].kind == BJ_CELL_TEXT) {
+            c->cell[i].text.p = c->text.p ? c->text.p + at : "";
+            at += c->cell[i].text.n;
+        }
+    if (!c->text.failed)
+        c->row(c->ctx, c);
+    c->n = 0;
+    c->text.len = 0;
+}
+
+/* Find the column of a key; c->keys: unknown. */
+static unsigned cells_find(const struct bj_cells *c, const char *key)
+{
+    unsigned i = 0;
+    while (i < c->keys && strcmp(c->key[i], key) != 0)
+        i++;
+    return i;
+}
+
+const struct bj_cell *bj_cells_get(const struct bj_cells *c, const char *key)
+{
+    unsigned i = cells_find(c, key);
+    return i < c->n ? &c->cell[i] : NULL;
+}
+
+bool bj_cell_is_empty(const struct bj_cell *v)
+{
+    return !v || v->kind == BJ_CELL_NULL ||
+           (v->kind == BJ_CELL_TEXT && v->text.n == 0);
+}
+
+void bj_cell_text(struct bj_buf *b, const struct bj_cell *v)
+{
+    char stamp[BJ_STAMP_MAX];
+    switch (v->kind) {
+    case BJ_CELL_NULL:
+        break;
+    case BJ_CELL_TEXT:
+        bj_buf_slice(b, v->text);
+        break;
+    case BJ_CELL_NUMBER:
+        bj_buf_str(b, v->number < 0 ? "-" : "");
+        bj_buf_fixed(
+            b, v->number < 0 ? ~(uint64_t)v->number + 1 : (uint64_t)v->number,
+            v->digits);
+        break;
+    case BJ_CELL_TIME:
+        bj_stamp_text(v->number * 1000000, 0, 0, stamp);
+        bj_buf_str(b, stamp);
+        break;
+    case BJ_CELL_BOOL:
+        bj_buf_str(b, v->number ? "true" : "false");
+    }
+}
+
+/* --- rows ------------------------------------------------------------------
+ */
 
 static void set_head(struct bj_head *h, bool comma, bool named, const char *key)
 {
@@ -13,7 +102,7 @@ static void set_head(struct bj_head *h, bool comma, bool named, const char *key)
     if (comma)
         *p++ = ',';
     if (named) {
-        size_t n = strnlen(key, BJ_KEY_MAX);
+        size_t n = strnlen(key, BJ_COLUMN_NAME);
         *p++ = '"';
         p = (char *)memcpy(p, key, n) + n;
         *p++ = '"';
@@ -32,22 +121,27 @@ static void begin_csv(struct bj_buf *to, const char *const *key, unsigned keys)
 void bj_rows_begin(struct bj_rows *r, const struct bj_output *out,
                    const char *const *key, unsigned keys)
 {
-    *r = (struct bj_rows){
-        .to = out->to, .shape = out->shape, .cells = out->cells, .keys = keys};
+    *r = (struct bj_rows){.to = out->to,
+                          .shape = out->shape,
+                          .cells = out->cells,
+                          .lines = out->lines,
+                          .keys = keys};
     if (r->cells) {
         bj_cells_begin(r->cells, key, keys);
         return;
     }
     for (unsigned i = 0; i < keys && i < BJ_ROW_KEYS; i++)
         set_head(&r->head[i], i > 0, r->shape == BJ_SHAPE_OBJECTS, key[i]);
-    if (r->shape == BJ_SHAPE_CSV)
+    if (r->shape == BJ_SHAPE_CSV && !out->no_names)
         begin_csv(r->to, key, keys);
-    else
+    else if (r->shape != BJ_SHAPE_CSV)
         bj_buf_str(r->to, "[");
 }
 
 void bj_rows_end(struct bj_rows *r)
 {
+    if (r->lines && r->n > 0)
+        bj_buf_str(r->to, "\n");
     if (!r->cells && r->shape != BJ_SHAPE_CSV)
         bj_buf_str(r->to, "]");
 }
@@ -57,8 +151,13 @@ void bj_row_begin(struct bj_rows *r)
     static const char *const open[] = {[BJ_SHAPE_OBJECTS] = ",{",
                                        [BJ_SHAPE_CSV] = "",
                                        [BJ_SHAPE_ARRAYS] = ",["};
+    static const char *const line[] = {[BJ_SHAPE_OBJECTS] = ",\n{",
+                                       [BJ_SHAPE_CSV] = "",
+                                       [BJ_SHAPE_ARRAYS] = ",\n["};
     r->at = 0;
-    if (!r->cells && r->shape != BJ_SHAPE_CSV)
+    if (r->lines)
+        bj_buf_str(r->to, line[r->shape] + (r->n == 0));
+    else if (!r->cells && r->shape != BJ_SHAPE_CSV)
         bj_buf_str(r->to, open[r->shape] + (r->n == 0));
     r->n++;
 }
@@ -224,4 +323,84 @@ void bj_put_time_ms(struct bj_rows *r, int64_t sec)
 {
     int64_t limit = INT64_MAX / 1000;
     bj_put_int(r, (sec > limit ? limit : sec < -limit ? -limit : sec) * 1000);
+}
+
+/* --- values ----------------------------------------------------------------
+ */
+
+static void put_link_end(struct bj_rows *r, int64_t sec)
+{
+    char text[BJ_DIGITS_ROOM];
+    int64_t ms;
+    if (__builtin_mul_overflow(sec, 1000, &ms))
+        ms = 0;
+    bj_put_text(
+        r, (struct bj_slice){text, (size_t)(bj_digits_i64(text, ms) - text)});
+}
+
+static void put_real(struct bj_rows *r, double v)
+{
+    char text[40];
+    int n = snprintf(text, sizeof(text), "%.15g", v);
+    /* JSON has no inf and nan */
+    bool fine = v - v == 0 && n > 0 && n < (int)sizeof(text);
+    bj_put_number(r, fine ? (struct bj_slice){text, (size_t)n}
+                          : (struct bj_slice){0});
+}
+
+void bj_put_kind(struct bj_rows *r, enum bj_value_kind kind, int64_t v)
+{
+    if (v == BJ_SQL_NULL || (kind == BJ_AS_LIMIT && v == INT64_MAX)) {
+        bj_put_text(r, kind == BJ_AS_LINK_END ? BJ_SLICE("now")
+                                              : (struct bj_slice){0});
+        return;
+    }
+    switch (kind) {
+    case BJ_AS_TENTHS:
+    case BJ_AS_MILLI:
+    case BJ_AS_PPM:
+    case BJ_AS_MICRO:
+        bj_put_fixed(r, v, bj_value_digits(kind));
+        break;
+    case BJ_AS_BOOL:
+        bj_put_bool(r, v != 0);
+        break;
+    case BJ_AS_TIME:
+        bj_put_time(r, v);
+        break;
+    case BJ_AS_TIME_MS:
+        bj_put_time_ms(r, v);
+        break;
+    case BJ_AS_LINK_END:
+        put_link_end(r, v);
+        break;
+    default:
+        bj_put_int(r, v);
+    }
+}
+
+void bj_put_value(struct bj_rows *r, enum bj_value_kind kind,
+                  const struct bj_job_value *v)
+{
+    if (kind == BJ_AS_REAL && v->known)
+        put_real(r, v->real);
+    else if (!bj_job_is_text(kind) || !v->known)
+        bj_put_kind(r, kind, v->known ? v->number : BJ_SQL_NULL);
+    else if (kind == BJ_AS_WORD_INT)
+        bj_put_number(r, v->text);
+    else
+        bj_put_text(r, v->text);
+}
+
+void bj_value_json(struct bj_buf *to, enum bj_value_kind kind,
+                   const struct bj_job_value *v)
+{
+    struct bj_rows one;
+    one.to = to;
+    one.shape = BJ_SHAPE_OBJECTS;
+    one.cells = NULL;
+    one.at = 0;
+    one.head[0] = (struct bj_head){"", 0};
+    one.date[0] = '\0';
+    bj_put_value(&one, kind, v);
 }

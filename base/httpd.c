@@ -1,8 +1,10 @@
 #include "base/httpd.h"
 
+#include "base/clock.h"
 #include "base/httpd_conn.h"
 
 #include "base/listen.h"
+#include "base/log.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -164,6 +166,21 @@ int bj_httpd_listen(struct bj_httpd *h, const char *address, struct bj_err *err)
         h->listener[h->listeners++] = fd;
     }
     return fd;
+}
+
+int bj_httpd_listen_all(struct bj_httpd *h, const char *option,
+                        const struct bj_strv *addresses, const char *before,
+                        const char *after, struct bj_err *err)
+{
+    char name[BJ_ADDRESS_MAX];
+    for (size_t i = 0; i < addresses->n; i++) {
+        int fd = bj_httpd_listen(h, addresses->v[i], err);
+        if (fd < 0)
+            return bj_err_wrap(err, fd, "%s", option);
+        bj_log(BJ_LOG_INFO, NULL, "%s %s%s", before, bj_listen_name(fd, name),
+               after);
+    }
+    return 0;
 }
 
 int bj_httpd_adopt(struct bj_httpd *h, int fd, struct bj_err *err)
@@ -333,6 +350,16 @@ static unsigned accept_all(struct bj_httpd *h, const struct pollfd *fds,
                accept_one(h, i))
             done++;
     return done;
+}
+
+int bj_httpd_wait(struct bj_httpd *h, struct pollfd *fds, nfds_t own, int ms,
+                  nfds_t *ret_n)
+{
+    const nfds_t n = own + (*ret_n = bj_httpd_poll(h, fds + own));
+    const int until = bj_httpd_timeout(h, bj_clock_boot_usec());
+    if (ms < 0 || (until >= 0 && until < ms))
+        ms = until;
+    return poll(fds, n, ms) < 0 && errno != EINTR ? -errno : 0;
 }
 
 void bj_httpd_run(struct bj_httpd *h, const struct pollfd *fds, nfds_t n,

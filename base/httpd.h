@@ -15,6 +15,7 @@
 #ifndef BJ_BASE_HTTPD_H
 #define BJ_BASE_HTTPD_H
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/err.h"
 
@@ -162,6 +163,12 @@ void bj_httpd_free(struct bj_httpd *h);
 int bj_httpd_listen(struct bj_httpd *h, const char *address,
                     struct bj_err *err);
 
+/* Listen on all addresses and log each, between before and after:
+ * "listening on", "".  Errors begin with the name of the option. */
+int bj_httpd_listen_all(struct bj_httpd *h, const char *option,
+                        const struct bj_strv *addresses, const char *before,
+                        const char *after, struct bj_err *err);
+
 /* Accept connections from a descriptor that listens already (a unix socket).
  * The server owns it from now on, and closes it also on failure.  -ENOSPC as
  * above. */
@@ -211,6 +218,12 @@ nfds_t bj_httpd_poll(struct bj_httpd *h, struct pollfd *fds);
 
 /* The timeout for poll(2) in milliseconds; -1: none. */
 int bj_httpd_timeout(const struct bj_httpd *h, uint64_t now_usec);
+
+/* Poll the own descriptors at the start of fds and, behind them, those of
+ * bj_httpd_poll(), whose number is *ret_n.  ms: the longest time, -1: none.  0,
+ * also after a signal, or -errno. */
+int bj_httpd_wait(struct bj_httpd *h, struct pollfd *fds, nfds_t own, int ms,
+                  nfds_t *ret_n);
 
 /* Process all connections that are ready, without blocking.  Call it after
  * poll(2), with the descriptors of bj_httpd_poll(); now_usec is the boot clock.

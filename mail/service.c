@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/local.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "mail/address.h"
 #include "mail/digest.h"
 #include "mail/message.h"
@@ -16,13 +17,9 @@
 #include "statsdb/tables/site_zone.h"
 
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 enum {
     SECOND = 1000000,
@@ -46,9 +43,7 @@ struct bj_mail_service {
     int64_t down_sec;
     unsigned failures; /* number of consecutive failures */
     char problem[240]; /* the last problem that was logged */
-    pthread_t thread;
-    bool runs;
-    int wake_fd;
+    struct bj_thread thread;
     struct bj_tz *tz;       /* of the site */
     struct bj_locals texts; /* texts of the site */
 };
@@ -376,25 +371,13 @@ int bj_mail_service_round(struct bj_mail_service *m, struct bj_err *err)
 static void *serve(void *ctx)
 {
     struct bj_mail_service *m = ctx;
-    struct pollfd fd = {.fd = m->wake_fd, .events = POLLIN};
+    struct pollfd fd = {.fd = m->thread.wake_fd, .events = POLLIN};
     do {
         struct bj_err err = {0};
         if (bj_mail_service_round(m, &err) < 0)
             complain(m, &err);
     } while (poll(&fd, 1, ROUND_MSEC) <= 0);
     return NULL;
-}
-
-/* The main thread handles signals. */
-static int start(struct bj_mail_service *m, struct bj_err *err)
-{
-    sigset_t all, was;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &was);
-    int r = -pthread_create(&m->thread, NULL, serve, m);
-    pthread_sigmask(SIG_SETMASK, &was, NULL);
-    m->runs = r == 0;
-    return r < 0 ? bj_err_set(err, r, "cannot start the thread for mails") : 0;
 }
 
 static int turn_on(struct bj_mail_service *m, struct bj_err *err)
@@ -451,9 +434,7 @@ int bj_mail_service_new(const struct bj_mail_conf *conf, struct bj_store *store,
     m->conf = conf;
     m->stop = stop;
     m->plots = plots;
-    m->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    int r = m->wake_fd < 0 ? bj_err_set(err, -errno, "eventfd")
-                           : bj_mail_check(conf, err);
+    int r = bj_mail_check(conf, err);
     if (r == 0)
         r = bj_mail_schedule(conf, &m->schedule, err);
     if (r == 0)
@@ -470,7 +451,7 @@ int bj_mail_service_new(const struct bj_mail_conf *conf, struct bj_store *store,
     if (r == 0)
         r = turn_on(m, err);
     if (r == 0 && thread)
-        r = start(m, err);
+        r = bj_thread_start(&m->thread, "mails", serve, m, err);
     if (r < 0) {
         bj_mail_service_free(m);
         return r;
@@ -483,10 +464,7 @@ void bj_mail_service_free(struct bj_mail_service *m)
 {
     if (!m)
         return;
-    if (m->runs && eventfd_write(m->wake_fd, 1) == 0)
-        pthread_join(m->thread, NULL);
-    if (m->wake_fd >= 0)
-        close(m->wake_fd);
+    bj_thread_free(&m->thread);
     bj_store_close(m->store);
     bj_locals_free(&m->texts);
     bj_tz_free(m->tz);

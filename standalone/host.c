@@ -1,41 +1,22 @@
 #include "standalone/host.h"
 
 #include "base/clock.h"
+#include "base/thread.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { STACK_BYTES = 256 * 1024, REPEATS_USEC = 60 * 1000000 };
-
-static int start(pthread_t *ret, void *(*fn)(void *), void *arg)
-{
-    pthread_attr_t attr;
-    sigset_t all, old;
-    int r = pthread_attr_init(&attr);
-    if (r != 0)
-        return r;
-    r = pthread_attr_setstacksize(&attr, STACK_BYTES);
-    sigfillset(&all);
-    if (r == 0)
-        r = pthread_sigmask(SIG_SETMASK, &all, &old);
-    if (r == 0) {
-        r = pthread_create(ret, &attr, fn, arg);
-        pthread_sigmask(SIG_SETMASK, &old, NULL);
-    }
-    pthread_attr_destroy(&attr);
-    return r;
-}
 
 static int host_thread(void *ctx, pthread_t *ret, void *(*fn)(void *),
                        void *arg, const char *name)
 {
     char cut[16]; /* the kernel's limit */
     (void)ctx;
-    int r = start(ret, fn, arg);
-    if (r != 0)
-        return -r;
+    int r = bj_thread_create(ret, STACK_BYTES, fn, arg);
+    if (r < 0)
+        return r;
     snprintf(cut, sizeof(cut), "%s", name);
     pthread_setname_np(*ret, cut);
     return 0;

@@ -34,18 +34,6 @@ struct exporter {
     uint64_t watchdog_interval;
 };
 
-static int open_addresses(struct exporter *e, struct bj_err *err)
-{
-    char name[BJ_ADDRESS_MAX];
-    for (size_t i = 0; i < e->conf.listen.n; i++) {
-        int fd = bj_httpd_listen(e->serve.httpd, e->conf.listen.v[i], err);
-        if (fd < 0)
-            return bj_err_wrap(err, fd, "web.listen-address");
-        bj_log(BJ_LOG_INFO, NULL, "listening on %s", bj_listen_name(fd, name));
-    }
-    return 0;
-}
-
 static void notify(const char *state)
 {
     struct bj_err err = {0};
@@ -72,7 +60,8 @@ static int start(struct exporter *e, struct bj_err *err)
     if (r == 0 && e->conf.push.url && *e->conf.push.url)
         r = bj_push_new(&e->conf.push, &e->host, &e->push, err);
     if (r == 0)
-        r = open_addresses(e, err);
+        r = bj_httpd_listen_all(e->serve.httpd, "web.listen-address",
+                                &e->conf.listen, "listening on", "", err);
     if (r < 0)
         return r;
     bj_privileges_warn(&e->conf.core);
@@ -167,30 +156,26 @@ static uint64_t run_timers(struct exporter *e, uint64_t now)
     return next;
 }
 
-/* The shorter of the two waits, in milliseconds for poll(2). */
-static int timeout(uint64_t next, uint64_t now, int other)
+/* The time until then, in milliseconds for poll(2). */
+static int timeout(uint64_t next, uint64_t now)
 {
-    if (next == UINT64_MAX)
-        return other;
     uint64_t ms = next > now ? (next - now + 999) / 1000 : 0;
-    if (other >= 0 && (uint64_t)other < ms)
-        return other;
-    return ms > INT_MAX ? INT_MAX : (int)ms;
+    return next == UINT64_MAX ? -1 : ms > INT_MAX ? INT_MAX : (int)ms;
 }
 
 static int loop(struct exporter *e, struct bj_err *err)
 {
-    struct pollfd fds[1 + BJ_HTTPD_FDS] = {
-        {.fd = e->signals, .events = POLLIN}};
+    nfds_t n;
     uint64_t now = bj_clock_boot_usec();
     while (!e->stopping ||
            (bj_httpd_busy(e->serve.httpd) > 0 && now < e->stop_usec)) {
         uint64_t next = run_timers(e, now);
         bj_serve_round(&e->serve);
-        nfds_t n = bj_httpd_poll(e->serve.httpd, fds + 1);
-        int ms = timeout(next, now, bj_httpd_timeout(e->serve.httpd, now));
-        if (poll(fds, 1 + n, ms) < 0 && errno != EINTR)
-            return bj_err_set(err, -errno, "poll");
+        struct pollfd fds[1 + BJ_HTTPD_FDS] = {
+            {.fd = e->signals, .events = POLLIN}};
+        int r = bj_httpd_wait(e->serve.httpd, fds, 1, timeout(next, now), &n);
+        if (r < 0)
+            return bj_err_set(err, r, "poll");
         now = bj_clock_boot_usec();
         if (fds[0].revents)
             take_signals(e, now);

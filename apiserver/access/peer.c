@@ -1,6 +1,7 @@
 #include "apiserver/access/peer.h"
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "base/wait.h"
 
 #include <arpa/inet.h>
@@ -174,7 +175,6 @@ static void *run(void *ctx)
 static int start(struct bj_peer_names *n, uid_t uid, struct lookup **ret)
 {
     pthread_t thread;
-    pthread_attr_t attr;
     if (n->lookups == LOOKUPS)
         return -ETIMEDOUT;
     struct lookup *l = calloc(1, sizeof(*l));
@@ -185,15 +185,11 @@ static int start(struct bj_peer_names *n, uid_t uid, struct lookup **ret)
                          .uid = uid,
                          .holders = 1,
                          .began_usec = bj_clock_boot_usec()};
-    pthread_attr_init(&attr);
-    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attr, STACK_BYTES);
-    const int failed = pthread_create(&thread, &attr, run, l);
-    pthread_attr_destroy(&attr);
-    if (failed) {
+    if (bj_thread_create(&thread, STACK_BYTES, run, l) < 0) {
         free(l);
         return -ENOMEM;
     }
+    pthread_detach(thread);
     n->running = l;
     n->lookups++;
     *ret = l;

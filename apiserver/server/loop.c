@@ -87,25 +87,20 @@ const struct bj_gate_events bj_server_events = {on_forwarded, on_readable};
 /* --- a turn ----------------------------------------------------------------
  */
 
-/* The descriptors of one turn. */
-struct turn {
-    struct pollfd few[OWN + BJ_HTTPD_FDS], *fds;
-    nfds_t httpd, gate; /* numbers of descriptors */
-};
-
-/* Collect the descriptors to poll.  False: some found no room. */
-static bool collect_fds(struct bj_server *s, int fd, struct turn *t)
+/* The descriptors that a turn polls for itself and for the gate. */
+static struct pollfd *collect_fds(struct bj_server *s, int fd,
+                                  struct pollfd *few, nfds_t *ret_gate)
 {
-    const struct pollfd *gate = bj_gate_poll(s->gate, &t->gate);
-    bool room = BJ_GROW(s->poll, OWN + BJ_HTTPD_FDS + t->gate, s->polls);
-    t->fds = room ? s->poll : t->few;
-    t->gate = room ? t->gate : 0;
-    t->fds[0] = (struct pollfd){.fd = fd, .events = POLLIN};
-    t->fds[1] = (struct pollfd){.fd = s->wake, .events = POLLIN};
-    t->httpd = bj_httpd_poll(s->httpd, t->fds + OWN);
-    if (t->gate > 0)
-        memcpy(t->fds + OWN + t->httpd, gate, t->gate * sizeof(*gate));
-    return room;
+    const struct pollfd *gate = bj_gate_poll(s->gate, ret_gate);
+    const size_t most = OWN + BJ_HTTPD_FDS + *ret_gate;
+    struct pollfd *fds = BJ_GROW(s->poll, most, s->polls) ? s->poll : few;
+    if (fds == few)
+        *ret_gate = 0; /* found no room */
+    fds[0] = (struct pollfd){.fd = fd, .events = POLLIN};
+    fds[1] = (struct pollfd){.fd = s->wake, .events = POLLIN};
+    if (*ret_gate > 0)
+        memcpy(fds + OWN, gate, *ret_gate * sizeof(*gate));
+    return fds;
 }
 
 /* -1 is forever. */
@@ -125,20 +120,20 @@ static void run_gate(struct bj_server *s, const struct pollfd *fds, nfds_t n,
 
 int bj_server_turn(struct bj_server *s, int fd, int max_ms)
 {
-    struct turn t;
-    uint64_t now = bj_clock_boot_usec();
-    bool room = collect_fds(s, fd, &t);
-    int ms = min_timeout(bj_httpd_timeout(s->httpd, now),
-                         bj_gate_timeout(s->gate, now));
-    ms = min_timeout(ms, room ? max_ms : LOW_MEMORY_MS);
-    if (poll(t.fds, OWN + t.httpd + t.gate, ms) < 0)
-        return errno == EINTR ? 0 : -errno;
-    now = bj_clock_boot_usec();
-    if (t.fds[1].revents)
+    struct pollfd few[OWN + BJ_HTTPD_FDS];
+    nfds_t gate, httpd;
+    struct pollfd *fds = collect_fds(s, fd, few, &gate);
+    const int ms = min_timeout(fds == few ? LOW_MEMORY_MS : max_ms,
+                               bj_gate_timeout(s->gate, bj_clock_boot_usec()));
+    int r = bj_httpd_wait(s->httpd, fds, OWN + gate, ms, &httpd);
+    if (r < 0)
+        return r;
+    const uint64_t now = bj_clock_boot_usec();
+    if (fds[1].revents)
         collect(s);
-    run_gate(s, t.fds + OWN + t.httpd, t.gate, now);
-    bj_httpd_run(s->httpd, t.fds + OWN, t.httpd, now);
+    run_gate(s, fds + OWN, gate, now);
+    bj_httpd_run(s->httpd, fds + OWN + gate, httpd, now);
     run_gate(s, NULL, 0, now); /* requests that have just arrived */
     wake_waiters(s);
-    return t.fds[0].revents != 0;
+    return fds[0].revents != 0;
 }

@@ -103,14 +103,11 @@ struct program {
 
 static int open_addresses(struct program *p, struct bj_err *err)
 {
-    char name[BJ_ADDRESS_MAX];
     const struct bj_api_conf *conf = bj_server_conf(&p->server);
-    for (size_t i = 0; i < conf->listen.n; i++) {
-        int fd = bj_httpd_listen(p->server.httpd, conf->listen.v[i], err);
-        if (fd < 0)
-            return bj_err_wrap(err, fd, "web.listen-address");
-        bj_log(BJ_LOG_INFO, NULL, "listening on %s", bj_listen_name(fd, name));
-    }
+    int r = bj_httpd_listen_all(p->server.httpd, "web.listen-address",
+                                &conf->listen, "listening on", "", err);
+    if (r < 0)
+        return r;
     if (!conf->socket || !conf->socket[0])
         return 0;
     int fd = socket_open(conf->socket, err);

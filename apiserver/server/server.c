@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/secret.h"
+#include "base/thread.h"
 #include "base/wait.h"
 
 #include <errno.h>
@@ -341,12 +342,9 @@ static const struct bj_http_route routes[] = {
 static int start_threads(struct bj_server *s,
                          const struct bj_settings *settings, struct bj_err *err)
 {
-    pthread_attr_t attr;
     unsigned waiters = /* at least one, for drawings */
         settings->prom ? (unsigned)settings->conf->prom.queries : 1;
     int r = 0;
-    pthread_attr_init(&attr);
-    pthread_attr_setstacksize(&attr, STACK_BYTES);
     for (; r == 0 && s->workers < settings->conf->threads;
          s->workers += r == 0) {
         struct bj_api_worker *a = &s->worker[s->workers];
@@ -355,14 +353,14 @@ static int start_threads(struct bj_server *s,
         a->reader = NULL;
         a->words = NULL;
         a->scratch = (struct bj_buf){0};
-        r = pthread_create(&a->thread, &attr, run_worker, a);
+        r = bj_thread_create(&a->thread, STACK_BYTES, run_worker, a);
     }
     for (; r == 0 && s->waiters < waiters; s->waiters += r == 0)
-        r = pthread_create(&s->waiter[s->waiters], &attr, run_waiter, s);
-    pthread_attr_destroy(&attr);
+        r = bj_thread_create(&s->waiter[s->waiters], STACK_BYTES, run_waiter,
+                             s);
     if (r == 0 && settings->conf->gate.enabled)
         return bj_gate_start(s->gate, err);
-    return r ? bj_err_set(err, -r, "threads cannot be started") : 0;
+    return r ? bj_err_set(err, r, "threads cannot be started") : 0;
 }
 
 static void add_endpoints(struct bj_server *s,

@@ -2,21 +2,15 @@
 
 #include "base/clock.h"
 #include "base/guard.h"
-#include "base/listen.h"
-#include "base/log.h"
+#include "base/thread.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 struct bj_metrics_http {
     struct bj_httpd *httpd;
     struct bj_guard guard;
-    pthread_t thread;
-    bool runs;
-    int stop_fd;
+    struct bj_thread thread;
     pthread_mutex_t lock; /* of page */
     struct bj_buf page;
 };
@@ -55,42 +49,17 @@ static const struct bj_http_route routes[] = {
 static void *serve(void *ctx)
 {
     struct bj_metrics_http *w = ctx;
-    struct pollfd fds[BJ_HTTPD_FDS + 1];
+    nfds_t n;
     for (;;) {
-        nfds_t n = bj_httpd_poll(w->httpd, fds);
-        fds[n] = (struct pollfd){.fd = w->stop_fd, .events = POLLIN};
-        poll(fds, n + 1, bj_httpd_timeout(w->httpd, bj_clock_boot_usec()));
-        if (fds[n].revents)
+        struct pollfd fds[1 + BJ_HTTPD_FDS] = {
+            {.fd = w->thread.wake_fd, .events = POLLIN}};
+        bj_httpd_wait(w->httpd, fds, 1, -1, &n);
+        if (fds[0].revents)
             return NULL;
         uint64_t now = bj_clock_boot_usec();
         bj_guard_follow(&w->guard, w->httpd, false, now);
-        bj_httpd_run(w->httpd, fds, n, now);
+        bj_httpd_run(w->httpd, fds + 1, n, now);
     }
-}
-
-static int listen_all(struct bj_metrics_http *w,
-                      const struct bj_strv *addresses, struct bj_err *err)
-{
-    char name[BJ_ADDRESS_MAX];
-    for (size_t i = 0; i < addresses->n; i++) {
-        int fd = bj_httpd_listen(w->httpd, addresses->v[i], err);
-        if (fd < 0)
-            return bj_err_wrap(err, fd, "web.listen-address");
-        bj_log(BJ_LOG_INFO, NULL, "listening on %s", bj_listen_name(fd, name));
-    }
-    return 0;
-}
-
-/* The main thread handles signals. */
-static int start(struct bj_metrics_http *w, struct bj_err *err)
-{
-    sigset_t all, was;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &was);
-    int r = -pthread_create(&w->thread, NULL, serve, w);
-    pthread_sigmask(SIG_SETMASK, &was, NULL);
-    w->runs = r == 0;
-    return r < 0 ? bj_err_set(err, r, "cannot start the HTTP thread") : 0;
 }
 
 int bj_metrics_http_new(const struct bj_strv *addresses, const char *web_file,
@@ -100,20 +69,18 @@ int bj_metrics_http_new(const struct bj_strv *addresses, const char *web_file,
     if (!w)
         return bj_err_set(err, -ENOMEM, "HTTP");
     pthread_mutex_init(&w->lock, NULL);
-    w->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    int r = w->stop_fd < 0 ? bj_err_set(err, -errno, "eventfd") : 0;
     const struct bj_http_limits limits = {.connections = 32, .responses = 8};
-    if (r == 0)
-        r = bj_httpd_new(routes, w, &limits, &w->httpd, err);
+    int r = bj_httpd_new(routes, w, &limits, &w->httpd, err);
     if (r == 0) {
         bj_httpd_guard(w->httpd, is_allowed);
         r = bj_guard_init(&w->guard, "web.config.file", web_file, w->httpd,
                           err);
     }
     if (r == 0)
-        r = listen_all(w, addresses, err);
+        r = bj_httpd_listen_all(w->httpd, "web.listen-address", addresses,
+                                "listening on", "", err);
     if (r == 0)
-        r = start(w, err);
+        r = bj_thread_start(&w->thread, "metrics", serve, w, err);
     if (r < 0) {
         bj_metrics_http_free(w);
         return r;
@@ -126,12 +93,9 @@ void bj_metrics_http_free(struct bj_metrics_http *w)
 {
     if (!w)
         return;
-    if (w->runs && eventfd_write(w->stop_fd, 1) == 0)
-        pthread_join(w->thread, NULL);
+    bj_thread_free(&w->thread);
     bj_httpd_free(w->httpd);
     bj_guard_free(&w->guard);
-    if (w->stop_fd >= 0)
-        close(w->stop_fd);
     pthread_mutex_destroy(&w->lock);
     bj_buf_free(&w->page);
     free(w);

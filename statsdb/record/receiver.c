@@ -3,22 +3,19 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/guard.h"
-#include "base/listen.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "base/thread.h"
 #include "base/tls.h"
 #include "statsdb/record/record_tokens.h"
 #include "statsdb/record/record_writer.h"
 
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     SECOND = 1000000,
@@ -38,9 +35,7 @@ struct bj_receiver {
     struct stat tokens_stat;
     uint64_t tokens_usec; /* time of the next check */
     struct bj_record_writer *writer;
-    pthread_t thread;
-    bool runs;
-    int wake_fd;
+    struct bj_thread thread;
     bool stop; /* atomic */
     /* atomic: end of the certificate's validity; 0: no TLS */
     int64_t expires_sec;
@@ -261,52 +256,25 @@ static const struct bj_http_route routes[] = {
 static void wake(void *ctx)
 {
     const struct bj_receiver *v = ctx;
-    eventfd_write(v->wake_fd, 1);
+    bj_thread_wake(&v->thread);
 }
 
 static void *serve(void *ctx)
 {
     struct bj_receiver *v = ctx;
-    struct pollfd fds[BJ_HTTPD_FDS + 1];
     eventfd_t n_wake;
+    nfds_t n;
     while (!__atomic_load_n(&v->stop, __ATOMIC_ACQUIRE)) {
-        nfds_t n = bj_httpd_poll(v->httpd, fds);
-        fds[n] = (struct pollfd){.fd = v->wake_fd, .events = POLLIN};
-        poll(fds, n + 1, bj_httpd_timeout(v->httpd, bj_clock_boot_usec()));
+        struct pollfd fds[1 + BJ_HTTPD_FDS] = {
+            {.fd = v->thread.wake_fd, .events = POLLIN}};
+        bj_httpd_wait(v->httpd, fds, 1, -1, &n);
         uint64_t now = bj_clock_boot_usec();
         follow(v, now);
-        if (fds[n].revents && eventfd_read(v->wake_fd, &n_wake) == 0)
+        if (fds[0].revents && eventfd_read(fds[0].fd, &n_wake) == 0)
             finish_answered(v);
-        bj_httpd_run(v->httpd, fds, n, now);
+        bj_httpd_run(v->httpd, fds + 1, n, now);
     }
     return NULL;
-}
-
-/* The main thread handles signals. */
-static int start(struct bj_receiver *v, struct bj_err *err)
-{
-    sigset_t all, was;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &was);
-    int r = -pthread_create(&v->thread, NULL, serve, v);
-    pthread_sigmask(SIG_SETMASK, &was, NULL);
-    v->runs = r == 0;
-    return r < 0 ? bj_err_set(err, r, "cannot start the thread for records")
-                 : 0;
-}
-
-static int listen_all(struct bj_receiver *v, struct bj_err *err)
-{
-    char name[BJ_ADDRESS_MAX];
-    for (size_t i = 0; i < v->conf->listen.n; i++) {
-        int fd = bj_httpd_listen(v->httpd, v->conf->listen.v[i], err);
-        if (fd < 0)
-            return bj_err_wrap(err, fd, "record.listen-address");
-        bj_log(BJ_LOG_INFO, NULL, "receiving records on %s%s",
-               bj_listen_name(fd, name),
-               v->guard.web->tls ? "" : ", without TLS");
-    }
-    return 0;
 }
 
 static int open_httpd(struct bj_receiver *v, struct bj_err *err)
@@ -342,9 +310,8 @@ int bj_receiver_new(const struct bj_statsdb_conf *conf, struct bj_store *store,
     if (!v)
         return bj_err_set(err, -ENOMEM, "receiver of records");
     v->conf = &conf->receiver;
-    v->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    int r = v->wake_fd < 0 ? bj_err_set(err, -errno, "eventfd") : 0;
-    if (r == 0 && is_set(v->conf->token_file) &&
+    int r = 0;
+    if (is_set(v->conf->token_file) &&
         stat(v->conf->token_file, &v->tokens_stat) < 0)
         r = bj_file_fail(err, -errno, "record.token-file:", AT_FDCWD,
                          v->conf->token_file, R_OK);
@@ -353,11 +320,13 @@ int bj_receiver_new(const struct bj_statsdb_conf *conf, struct bj_store *store,
     if (r == 0)
         r = open_httpd(v, err);
     if (r == 0)
-        r = listen_all(v, err);
+        r = bj_httpd_listen_all(v->httpd, "record.listen-address",
+                                &v->conf->listen, "receiving records on",
+                                v->guard.web->tls ? "" : ", without TLS", err);
     if (r == 0)
         r = bj_record_writer_new(conf, store, wake, v, &v->writer, err);
     if (r == 0)
-        r = start(v, err);
+        r = bj_thread_start(&v->thread, "records", serve, v, err);
     if (r < 0) {
         bj_receiver_free(v);
         return r;
@@ -371,8 +340,7 @@ void bj_receiver_free(struct bj_receiver *v)
     if (!v)
         return;
     __atomic_store_n(&v->stop, true, __ATOMIC_RELEASE);
-    if (v->runs && eventfd_write(v->wake_fd, 1) == 0)
-        pthread_join(v->thread, NULL);
+    bj_thread_end(&v->thread);
     if (v->writer) {
         bj_record_writer_stop(v->writer);
         finish_answered(v);
@@ -382,8 +350,7 @@ void bj_receiver_free(struct bj_receiver *v)
     bj_record_writer_free(v->writer);
     bj_guard_free(&v->guard);
     bj_record_tokens_free(v->tokens);
-    if (v->wake_fd >= 0)
-        close(v->wake_fd);
+    bj_thread_free(&v->thread);
     free(v);
 }
 

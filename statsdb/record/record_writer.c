@@ -4,9 +4,9 @@
 #include "base/gunzip.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "base/wait.h"
 
-#include <signal.h>
 #include <stdlib.h>
 
 enum {
@@ -253,14 +253,9 @@ void bj_record_writer_counts(const struct bj_record_writer *w,
 
 /* --- start and end --------------------------------------------------------*/
 
-/* The main thread handles signals. */
 static int start(struct bj_record_writer *w, struct bj_err *err)
 {
-    sigset_t all, was;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &was);
-    int r = -pthread_create(&w->thread, NULL, run, w);
-    pthread_sigmask(SIG_SETMASK, &was, NULL);
+    int r = bj_thread_create(&w->thread, 0, run, w);
     w->runs = r == 0;
     return r < 0 ? bj_err_set(err, r, "cannot start the thread for records")
                  : 0;

@@ -4,18 +4,15 @@
 #include "base/local.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "base/thread.h"
 #include "base/tz.h"
 #include "statsdb/running/running_impl.h"
 #include "store/db.h"
 
 #include <inttypes.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 enum {
     SECOND = 1000000,
@@ -24,12 +21,10 @@ enum {
 };
 
 struct bj_running_thread {
-    pthread_t thread;
+    struct bj_thread thread;
     /* texts and zone of the thread that starts this one */
     const struct bj_locals *texts;
     const struct bj_tz *tz;
-    bool runs;
-    int wake_fd;
     pthread_mutex_t lock; /* of page */
     struct bj_buf page;
 };
@@ -325,7 +320,7 @@ int bj_running_round(struct bj_running *r, struct bj_err *err)
         int e = run_round(r, &r->cluster[i], &why);
         if (e < 0)
             last = bj_err_copy(err, e, &why);
-        if (e < 0 && r->thread->runs && !atomic_load(r->stop))
+        if (e < 0 && r->thread->thread.runs && !atomic_load(r->stop))
             bj_log(BJ_LOG_ERROR, &why, "running.findings");
     }
     struct bj_err why = {0};
@@ -338,28 +333,13 @@ static void *serve(void *ctx)
     struct bj_running *r = ctx;
     bj_locals_use(r->thread->texts);
     bj_tz_use(r->thread->tz);
-    struct pollfd fd = {.fd = r->thread->wake_fd, .events = POLLIN};
+    struct pollfd fd = {.fd = r->thread->thread.wake_fd, .events = POLLIN};
     int wait = (int)(r->conf->running.interval_usec / 1000);
     do {
         struct bj_err err = {0};
         bj_running_round(r, &err);
     } while (poll(&fd, 1, wait) <= 0);
     return NULL;
-}
-
-/* The main thread handles signals. */
-static int start_thread(struct bj_running *r, struct bj_err *err)
-{
-    sigset_t all, was;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &was);
-    r->thread->runs = true;
-    int e = -pthread_create(&r->thread->thread, NULL, serve, r);
-    pthread_sigmask(SIG_SETMASK, &was, NULL);
-    r->thread->runs = e == 0;
-    return e < 0
-               ? bj_err_set(err, e, "cannot start the thread for running jobs")
-               : 0;
 }
 
 /* --- start -----------------------------------------------------------------
@@ -379,10 +359,7 @@ static int start(struct bj_running *r, struct bj_store *store, bool thread,
                  struct bj_err *err)
 {
     const struct bj_statsdb_conf *conf = r->conf;
-    r->thread->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    int e = r->thread->wake_fd < 0
-                ? bj_err_set(err, -errno, "eventfd")
-                : bj_rules_load(conf->findings_file, &r->rules, err);
+    int e = bj_rules_load(conf->findings_file, &r->rules, err);
     if (e == 0)
         e = check_rules(conf, r->rules, err);
     for (size_t i = 0; e == 0 && i < conf->clusters; i++)
@@ -397,7 +374,9 @@ static int start(struct bj_running *r, struct bj_store *store, bool thread,
         e = bj_running_act_start(r, err);
     if (e == 0)
         r->windows = bj_rules_windows(r->rules, r->window);
-    return e == 0 && thread ? start_thread(r, err) : e;
+    return e == 0 && thread ? bj_thread_start(&r->thread->thread,
+                                              "running jobs", serve, r, err)
+                            : e;
 }
 
 int bj_running_new(const struct bj_statsdb_conf *conf, struct bj_store *store,
@@ -416,7 +395,6 @@ int bj_running_new(const struct bj_statsdb_conf *conf, struct bj_store *store,
         free(c);
         return bj_err_set(err, -ENOMEM, "running jobs");
     }
-    t->wake_fd = -1;
     t->texts = bj_locals_used();
     t->tz = bj_tz_used();
     pthread_mutex_init(&t->lock, NULL);
@@ -438,10 +416,7 @@ void bj_running_free(struct bj_running *r)
     if (!r)
         return;
     struct bj_running_thread *t = r->thread;
-    if (t->runs && eventfd_write(t->wake_fd, 1) == 0)
-        pthread_join(t->thread, NULL);
-    if (t->wake_fd >= 0)
-        close(t->wake_fd);
+    bj_thread_free(&t->thread);
     pthread_mutex_destroy(&t->lock);
     bj_buf_free(&t->page);
     bj_finding_rules_free(r->finding_rules);

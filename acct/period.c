@@ -96,27 +96,48 @@ static void put_title(struct bj_buf *out, const struct bj_acct_filter *f)
     bj_buf_put(out, "", 1);
 }
 
-static int print_pdf(const struct bj_period *p, const char *title, bool letter,
-                     struct bj_buf *out, struct bj_err *err)
+static int print_pdf(const struct bj_period *p, const struct bj_doc *d,
+                     bool letter, struct bj_buf *out, struct bj_err *err)
 {
     struct bj_sheet *s = NULL;
-    int r = bj_sheet_new(letter, &s, err);
+    struct bj_charts charts = {.charts = 0};
+    bj_period_charts(p, &charts);
+    int r = charts.arena.failed ? bj_err_set(err, -ENOMEM, "charts")
+                                : bj_sheet_new(letter, &s, err);
     if (r == 0)
-        r = bj_pdf_period(s, p, title, err);
+        r = bj_pdf_document(s, d, &charts, err);
     if (r == 0)
         r = bj_sheet_write(
             s,
-            &(struct bj_sheet_about){
-                title, "What batch jobs used of what they had", p->last_sec},
+            &(struct bj_sheet_about){d->title.p,
+                                     "What batch jobs used of what they had",
+                                     d->created_sec},
             out, err);
     bj_sheet_free(s);
+    bj_charts_free(&charts);
+    return r;
+}
+
+/* The forms for people are made from one document. */
+static int print_document(const struct bj_period *p, const char *title,
+                          const struct bj_acct_report_look *look,
+                          struct bj_buf *out, struct bj_err *err)
+{
+    const struct bj_report_style style = {look->colour, look->ascii};
+    struct bj_doc d = {.created_sec = 0};
+    int r = 0;
+    bj_period_document(p, title, &d);
+    if (look->form == BJ_ACCT_PDF)
+        r = print_pdf(p, &d, look->letter, out, err);
+    else
+        bj_doc_print(&d, &style, out);
+    bj_doc_free(&d);
     return r;
 }
 
 static int print(const struct bj_period *p, const struct bj_acct_filter *filter,
                  const struct bj_acct_report_look *look, struct bj_err *err)
 {
-    const struct bj_report_style style = {look->colour, look->ascii};
     struct bj_buf out = {0}, first = {0};
     int r = 0;
     put_title(&first, filter);
@@ -124,10 +145,8 @@ static int print(const struct bj_period *p, const struct bj_acct_filter *filter,
         bj_period_json(p, &out);
     else if (look->form == BJ_ACCT_REPORT_CSV)
         bj_period_csv(p, &out);
-    else if (!first.failed && look->form == BJ_ACCT_PDF)
-        r = print_pdf(p, first.p, look->letter, &out, err);
     else if (!first.failed)
-        bj_period_print(p, first.p, &style, &out);
+        r = print_document(p, first.p, look, &out, err);
     if (r < 0)
         ;
     else if (out.failed || first.failed)

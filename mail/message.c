@@ -6,6 +6,7 @@
 #include "mail/html.h"
 #include "mail/mime.h"
 #include "mail/plots.h"
+#include "report/form/html.h"
 #include "report/form/text.h"
 
 #include <inttypes.h>
@@ -276,13 +277,16 @@ int bj_mail_of_period(const struct bj_mail_writer *w,
                       const char *title, struct bj_buf *out, struct bj_err *err)
 {
     struct parts parts = {.title = {0}};
+    struct bj_doc d = {.created_sec = 0};
     const struct bj_report_style style = {.ascii = true};
     char name[BJ_MAIL_NAME_MAX];
     bj_mail_name(to->key, name);
     bj_buf_str(&parts.title, title);
     int e = bj_mail_plots_of_period(w->plots, p, name, &parts.plots, err);
-    bj_period_print(p, title, &style, &parts.text_report);
-    bj_mail_html_period(p, &parts.html_report);
+    bj_period_document(p, title, &d);
+    bj_doc_print(&d, &style, &parts.text_report);
+    bj_doc_html(&d, &parts.html_report);
+    bj_doc_free(&d);
     put_plots(&parts);
     put_page(w->conf, "All your jobs", "/jobs?user=", to->user, &parts);
     if (e == 0)

@@ -180,13 +180,14 @@ int bj_mail_collect(struct bj_store *s, struct bj_err *err)
     "t.array_job_id = j.array_job_id AND t.cluster = j.cluster AND t.user ="   \
     " j.user"
 
-/* Selects the last task of an array.  Requeued tasks have another submit time.
- */
+/* Selects the last task of an array, of those that ended in the same second the
+ * one with the highest number.  Requeued tasks have another submit time. */
 static const char jobs_sql[] =
     "WITH last AS (SELECT id FROM (SELECT j.id AS id, row_number() OVER"
     " (PARTITION BY j.cluster, j.user, coalesce(j.array_job_id, -j.id)"
-    " ORDER BY j.\"end\" DESC, j.id DESC) AS nr FROM mail_todo AS m JOIN job"
-    " AS j ON j.id = m.job WHERE j.\"end\" <= ?1) AS n WHERE nr = 1) SELECT "
+    " ORDER BY j.\"end\" DESC, coalesce(j.array_task, -1) DESC, j.at DESC,"
+    " j.id DESC) AS nr FROM mail_todo AS m JOIN job AS j ON j.id = m.job WHERE "
+    "j.\"end\" <= ?1) AS n WHERE nr = 1) SELECT "
     "j.id, j.\"end\", u.name, CASE WHEN j.array_job_id IS NULL THEN"
     " 'job:' || c.name || ':' || j.jobid || ':' || j.submit ELSE 'array:' ||"
     " c.name || ':' || j.array_job_id || ':' || u.name || ':' || (SELECT"

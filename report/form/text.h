@@ -3,6 +3,7 @@
 #define BJ_REPORT_FORM_TEXT_H
 
 #include "base/buf.h"
+#include "report/model/document.h"
 #include "report/model/report.h"
 
 struct bj_report_style {
@@ -12,5 +13,9 @@ struct bj_report_style {
 
 void bj_report_print(const struct bj_report *r,
                      const struct bj_report_style *style, struct bj_buf *out);
+
+/* Append a document; its title is the first line. */
+void bj_doc_print(const struct bj_doc *d, const struct bj_report_style *style,
+                  struct bj_buf *out);
 
 #endif

@@ -3,9 +3,9 @@
 #define BJ_REPORT_PDF_PDF_H
 
 #include "report/chart/charts.h"
+#include "report/model/document.h"
 #include "report/model/report.h"
 #include "report/pdf/sheet.h"
-#include "report/period/period.h"
 
 /* Add the pages of a job.  charts: its charts, or the reason why there are
  * none; NULL: neither is shown. */
@@ -22,8 +22,8 @@ void bj_pdf_job_title(const struct bj_report *r, struct bj_buf *out);
 /* The time for the document: the job's end, begin or submission, or 0. */
 int64_t bj_pdf_job_time(const struct bj_report *r);
 
-/* Add the pages of a period; title: see bj_period_print(). */
-int bj_pdf_period(struct bj_sheet *s, const struct bj_period *p,
-                  const char *title, struct bj_err *err);
+/* Add the pages of a document; charts as for a job. */
+int bj_pdf_document(struct bj_sheet *s, const struct bj_doc *d,
+                    const struct bj_charts *charts, struct bj_err *err);
 
 #endif

@@ -90,6 +90,7 @@ void bj_period_free(struct bj_period *p)
 {
     bj_arena_free(&p->arena);
     free(p->group);
+    free(p->finding);
     free(p->slot);
     *p = (struct bj_period){.groups = 0};
 }
@@ -218,14 +219,17 @@ static void add_findings(struct bj_period *p, struct bj_slice names)
 {
     struct bj_slice name;
     while (names.n > 0 && bj_slice_field(&names, ',', &name)) {
-        unsigned i = 0;
+        size_t i = 0;
         while (i < p->findings && !bj_slice_eq(p->finding[i].name, name))
             i++;
-        if (i == sizeof(p->finding) / sizeof(p->finding[0]))
-            continue;
-        if (i == p->findings)
+        if (i == p->findings) {
+            if (!BJ_GROW(p->finding, i + 1, p->findings_cap)) {
+                p->arena.failed = true;
+                return;
+            }
             p->finding[p->findings++] =
                 (struct bj_period_count){bj_arena_copy(&p->arena, name), 0};
+        }
         p->finding[i].jobs++;
     }
 }
@@ -284,7 +288,8 @@ void bj_period_settle(struct bj_period *p)
         settle(&p->group[i], &p->prices);
     if (p->groups > 0)
         qsort(p->group, p->groups, sizeof(*p->group), by_cpu);
-    qsort(p->finding, p->findings, sizeof(p->finding[0]), by_jobs);
+    if (p->findings > 0)
+        qsort(p->finding, p->findings, sizeof(*p->finding), by_jobs);
     free(p->slot); /* its indexes refer to the old order */
     p->slot = NULL;
 }

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "report/model/document.h"
 #include "statsdb/derive/bill.h"
 
 #include <stdbool.h>
@@ -85,8 +86,8 @@ struct bj_period {
     uint32_t *slot; /* hash table of numbers of groups + 1 */
     struct bj_waster waster[BJ_WASTES][BJ_WASTERS];
     unsigned wasters[BJ_WASTES];
-    struct bj_period_count finding[64];
-    unsigned findings;
+    struct bj_period_count *finding; /* after settle the most jobs first */
+    size_t findings, findings_cap;
     int64_t first_day; /* since 1970-01-01 */
     unsigned days;     /* 0: no sums by day */
     struct bj_period_day day[BJ_PERIOD_DAYS];
@@ -115,14 +116,10 @@ void bj_period_settle(struct bj_period *p);
 void bj_period_hours(struct bj_buf *out, int64_t used, int64_t known,
                      int64_t all);
 
-/* Is the use of at least half of what was held known?  If not, forms show the
- * percentage without a bar: it says little about the rest. */
-bool bj_period_is_known(int64_t known, int64_t all);
-
-/* Append the report as text of 80 columns; title is its first line. */
-struct bj_report_style;
-void bj_period_print(const struct bj_period *p, const char *title,
-                     const struct bj_report_style *style, struct bj_buf *out);
+/* Make the document of the report; title is its first line, such as "Report of
+ * account phys".  It refers to p, which must stay. */
+void bj_period_document(const struct bj_period *p, const char *title,
+                        struct bj_doc *ret);
 
 /* Make the chart of the report: CPU hours by day; none without sums by day. */
 struct bj_charts;
@@ -135,8 +132,5 @@ void bj_period_csv(const struct bj_period *p, struct bj_buf *out);
 
 /* Append what the totals mean (BJ_USED_IN_PERIOD). */
 void bj_period_meaning(struct bj_buf *out);
-
-/* Append how the jobs ended: "1,234 jobs: 1,200 completed, 34 failed". */
-void bj_period_states(struct bj_buf *out, const struct bj_period_sums *s);
 
 #endif

@@ -152,7 +152,7 @@ void bj_period_json(const struct bj_period *p, struct bj_buf *out)
     for (int i = 0; i < BJ_WASTES; i++)
         put_wasters(p, (enum bj_waste)i, out);
     bj_buf_str(out, "},\n\"findings\":[");
-    for (unsigned i = 0; i < p->findings; i++) {
+    for (size_t i = 0; i < p->findings; i++) {
         bj_buf_str(out, i ? "," : "");
         bj_buf_str(out, "{");
         put_text(out, "finding", p->finding[i].name);

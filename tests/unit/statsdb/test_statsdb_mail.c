@@ -430,6 +430,34 @@ static void test_an_array_is_one_mail(void **state)
     post_close(&p);
 }
 
+/* Of tasks that end in the same second the mail shows the one with the highest
+ * number, as the report does, also if it was imported first. */
+static void test_tasks_that_end_together(void **state)
+{
+    struct post p;
+    struct bj_sched_job j;
+    struct bj_arena arena = {0};
+    struct bj_mail_job *job;
+    char id[8];
+    (void)state;
+    post_open(&p, "all");
+    start(&p);
+    for (unsigned i = 3; i-- > 0;) {
+        snprintf(id, sizeof(id), "%u", 100 + i);
+        plain_job(&j, id, NOW - T0 - 10500);
+        j.array_job = 100;
+        j.array_task = i;
+        put_job(&p.w, &j);
+    }
+    derive_all(&p.w);
+    OK(bj_mail_collect(p.w.s, &err));
+    assert_int_equal(bj_mail_jobs(p.w.s, 0, NOW, &arena, &job, &err), 1);
+    assert_int_equal(job->job,
+                     number(p.w.s, "SELECT id FROM job WHERE array_task = 2"));
+    bj_arena_free(&arena);
+    post_close(&p);
+}
+
 static void test_limits(void **state)
 {
     struct post p;
@@ -605,6 +633,7 @@ int main(void)
         cmocka_unit_test(test_good_jobs_get_no_advice),
         cmocka_unit_test(test_unknown_is_not_good),
         cmocka_unit_test(test_an_array_is_one_mail),
+        cmocka_unit_test(test_tasks_that_end_together),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_quiet_hours),
         cmocka_unit_test(test_a_failing_server),

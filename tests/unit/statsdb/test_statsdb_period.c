@@ -45,6 +45,16 @@ static struct bj_period_job job(const char *id, const char *account)
                                   .memory_peak_bytes = INT64_C(1) << 30};
 }
 
+/* Append the report as text. */
+static void print(const struct bj_period *p, const char *title,
+                  struct bj_buf *out)
+{
+    struct bj_doc d = {.created_sec = 0};
+    bj_period_document(p, title, &d);
+    bj_doc_print(&d, &(struct bj_report_style){.ascii = true}, out);
+    bj_doc_free(&d);
+}
+
 static void test_sums(void **state)
 {
     struct bj_period p = {.by = BJ_PERIOD_BY_ACCOUNT,
@@ -127,7 +137,6 @@ static void test_parts(void **state)
                           .until_sec = INT64_MAX,
                           .prices = NO_PRICES};
     struct bj_period_job j = job("1", "a");
-    struct bj_report_style style = {.ascii = true};
     struct bj_buf text = {0};
     (void)state;
     expect_hours(1596, 4085, 16975,
@@ -137,7 +146,7 @@ static void test_parts(void **state)
     expect_hours(0, 0, 4, "4 h, not measured");
     bj_period_add(&p, &j);
     bj_period_settle(&p);
-    bj_period_print(&p, "jobs", &style, &text);
+    print(&p, "jobs", &text);
     bj_buf_put(&text, "", 1);
     if (!strstr(text.p,
                 "CPU time    [############............]    50 %  1 of 2 h\n"))
@@ -147,7 +156,7 @@ static void test_parts(void **state)
     bj_period_add(&p, &j);
     bj_period_settle(&p);
     text.len = 0;
-    bj_period_print(&p, "jobs", &style, &text);
+    print(&p, "jobs", &text);
     bj_buf_put(&text, "", 1);
     assert_non_null(strstr(text.p,
                            "CPU time    50 %\n              1 of the 2 h "
@@ -156,7 +165,8 @@ static void test_parts(void **state)
     bj_period_free(&p);
 }
 
-/* Of many jobs the ten worst are kept, in order; all groups are kept. */
+/* Of many jobs the ten worst are kept, in order; all groups and findings are
+ * kept. */
 static void test_many(void **state)
 {
     struct bj_period p = {.by = BJ_PERIOD_BY_ACCOUNT,
@@ -164,15 +174,20 @@ static void test_many(void **state)
                           .prices = NO_PRICES};
     (void)state;
     for (int i = 0; i < 1000; i++) {
-        char id[16], account[16];
+        char id[16], account[16], finding[16];
         snprintf(id, sizeof(id), "%d", i);
         snprintf(account, sizeof(account), "acct%d", i % 300);
         struct bj_period_job j = job(id, account);
         j.use.cpu_sec = (2 + (i * 7919) % 1000) * HOUR;
+        snprintf(finding, sizeof(finding), "rule%d", i % 250);
+        j.findings = bj_slice_str(finding);
         bj_period_add(&p, &j);
     }
     bj_period_settle(&p);
     assert_int_equal(p.groups, 300);
+    assert_int_equal(p.findings, 250);
+    for (size_t i = 0; i < p.findings; i++)
+        assert_int_equal(p.finding[i].jobs, 4);
     assert_int_equal(p.wasters[BJ_WASTE_CPU], BJ_WASTERS);
     for (int i = 0; i < BJ_WASTERS; i++)
         assert_int_equal(p.waster[BJ_WASTE_CPU][i].amount,
@@ -187,11 +202,10 @@ static void test_odd(void **state)
 {
     struct bj_period p = {
         .by = BJ_PERIOD_BY_USER, .until_sec = INT64_MAX, .prices = NO_PRICES};
-    struct bj_report_style style = {.ascii = true};
     struct bj_buf out = {0};
     (void)state;
     bj_period_settle(&p);
-    bj_period_print(&p, "x", &style, &out);
+    print(&p, "x", &out);
     bj_period_json(&p, &out);
     assert_non_null(out.p);
     out.len = 0;
@@ -205,7 +219,7 @@ static void test_odd(void **state)
         bj_period_add(&p, &j);
     }
     bj_period_settle(&p);
-    bj_period_print(&p, "x", &style, &out);
+    print(&p, "x", &out);
     bj_period_json(&p, &out);
     assert_false(out.failed);
     bj_buf_free(&out);
@@ -287,7 +301,7 @@ static void test_applications(void **state)
     assert_int_equal(p.groups, 2);
     assert_int_equal(p.group[0].jobs, 2);
     assert_true(bj_slice_eq(p.group[0].name, BJ_SLICE("vasp")));
-    bj_period_print(&p, "x", &(struct bj_report_style){.ascii = true}, &out);
+    print(&p, "x", &out);
     bj_buf_put(&out, "", 1);
     assert_non_null(strstr(out.p, "Applications\n"));
     /* jobs, CPU hours, used, known */
@@ -335,8 +349,7 @@ static void test_failed_node(void **state)
         assert_int_equal(p.all.not_charged, cases[i].not_charged);
         assert_int_equal(p.all.cost_known, cases[i].known);
         struct bj_buf out = {0};
-        bj_period_print(&p, "x", &(struct bj_report_style){.ascii = true},
-                        &out);
+        print(&p, "x", &out);
         bj_buf_put(&out, "", 1);
         assert_int_equal(strstr(out.p, "Not charged") != NULL, cases[i].free);
         bj_buf_free(&out);

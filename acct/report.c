@@ -9,6 +9,7 @@
 #include "report/form/json.h"
 #include "report/form/seff.h"
 #include "report/form/text.h"
+#include "report/job/job_document.h"
 #include "report/job/read.h"
 #include "report/pdf/pdf.h"
 #include "statsdb/job/job_name.h"
@@ -162,18 +163,36 @@ struct printer {
     int64_t created_sec;
 };
 
-static int print_pdf(struct printer *p, const struct bj_report *r,
+static int print_pdf(struct printer *p, const struct bj_doc *d,
                      struct bj_err *err)
 {
-    const int64_t sec = bj_pdf_job_time(r);
     struct bj_charts charts = {.charts = 0};
     int code = read_charts(p->from, p->key, &charts, err);
     if (p->reports == 0)
-        bj_pdf_job_title(r, &p->title);
-    p->created_sec = sec > p->created_sec ? sec : p->created_sec;
+        bj_buf_slice(&p->title, d->whole_title);
+    if (d->created_sec > p->created_sec)
+        p->created_sec = d->created_sec;
     if (code == 0)
-        code = bj_pdf_job(p->sheet, r, &charts, err);
+        code = bj_pdf_document(p->sheet, d, &charts, err);
     bj_charts_free(&charts);
+    return code;
+}
+
+/* The forms for people are made from one document. */
+static int print_document(struct printer *p, const struct bj_report *r,
+                          struct bj_err *err)
+{
+    const struct bj_report_style style = {p->look->colour, p->look->ascii};
+    struct bj_doc d = {.created_sec = 0};
+    int code = 0;
+    bj_report_document(r, &d);
+    if (p->look->form == BJ_ACCT_PDF) {
+        code = print_pdf(p, &d, err);
+    } else {
+        bj_buf_str(&p->out, p->reports > 0 ? "\n\n" : "");
+        bj_doc_print(&d, &style, &p->out);
+    }
+    bj_doc_free(&d);
     return code;
 }
 
@@ -181,12 +200,9 @@ static int print(struct printer *p, const struct bj_report *r,
                  struct bj_err *err)
 {
     const struct bj_acct_report_look *look = p->look;
-    const struct bj_report_style style = {look->colour, look->ascii};
     struct bj_buf *out = &p->out;
     const bool first = p->reports == 0;
     switch (look->form) {
-    case BJ_ACCT_PDF:
-        return print_pdf(p, r, err);
     case BJ_ACCT_SEFF:
         bj_buf_str(out, first ? "" : "\n");
         bj_report_seff(r, out);
@@ -204,9 +220,7 @@ static int print(struct printer *p, const struct bj_report *r,
         bj_report_write(r, out);
         return 0;
     default:
-        bj_buf_str(out, first ? "" : "\n\n");
-        bj_report_print(r, &style, out);
-        return 0;
+        return print_document(p, r, err);
     }
 }
 

@@ -3,11 +3,11 @@
 #include "base/hash.h"
 #include "base/html.h"
 #include "base/local.h"
-#include "mail/html.h"
 #include "mail/mime.h"
 #include "mail/plots.h"
 #include "report/form/html.h"
 #include "report/form/text.h"
+#include "report/job/job_document.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -237,6 +237,7 @@ static int write_job(const struct bj_mail_writer *w,
                      struct bj_buf *out, struct bj_err *err)
 {
     struct parts p = {.title = {0}};
+    struct bj_doc d = {.created_sec = 0};
     const struct bj_report_style style = {.ascii = true};
     char name[BJ_MAIL_NAME_MAX];
     int e = 0;
@@ -246,8 +247,10 @@ static int write_job(const struct bj_mail_writer *w,
     if (kind == BJ_MAIL_OF_JOB)
         e = bj_mail_plots_of_job(w->plots, r, name, to->date_sec, &p.plots,
                                  err);
-    bj_report_print(r, &style, &p.text_report);
-    bj_mail_html_report(r, &p.html_report);
+    bj_report_document(r, &d);
+    bj_doc_print(&d, &style, &p.text_report);
+    bj_doc_html(&d, &p.html_report);
+    bj_doc_free(&d);
     put_plots(&p);
     put_page(w->conf, "More about this job", "/jobs/",
              bj_report_text(r, BJ_REPORT_KEY), &p);

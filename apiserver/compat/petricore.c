@@ -8,6 +8,7 @@
 #include "base/html.h"
 #include "base/local.h"
 #include "report/form/text.h"
+#include "report/job/job_document.h"
 #include "report/pdf/draw.h"
 
 enum { JOB = BJ_BIT(BJ_PARAM_CLUSTER) | BJ_BIT(BJ_PARAM_MINE) };
@@ -144,6 +145,7 @@ static int after_pie(struct bj_call *c)
 static int on_mail(struct bj_call *c)
 {
     const struct bj_report_style style = {.ascii = true};
+    struct bj_doc d = {.created_sec = 0};
     struct bj_buf *b = &c->reply->body;
     struct bj_arena arena = {0};
     struct bj_visible_job f;
@@ -155,7 +157,9 @@ static int on_mail(struct bj_call *c)
         e = bj_petricore_read(c, &p, &f, &arena, &r, &x);
     if (e == 0) {
         c->reply->type = "text/plain; charset=utf-8";
-        bj_report_print(&r, &style, b);
+        bj_report_document(&r, &d);
+        bj_doc_print(&d, &style, b);
+        bj_doc_free(&d);
         bj_buf_str(b, "\nPlots: /pdf/");
         bj_url_text(b, f.key);
         bj_buf_printf(b, "\n\nWARNING=%s\n",

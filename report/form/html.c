@@ -1,79 +1,210 @@
 #include "report/form/html.h"
 
 #include "base/html.h"
+#include "base/local.h"
+#include "report/model/show.h"
+#include "store/db.h"
+
+#include <inttypes.h>
+
+enum { PERCENT = 10000 /* millionths */ };
+
+static void html_put(struct bj_buf *b, const char *before, struct bj_slice s,
+                     const char *behind)
+{
+    if (s.n == 0)
+        return;
+    bj_buf_str(b, before);
+    bj_html_text(b, s);
+    bj_buf_str(b, behind);
+}
+
+static void html_put_advice(struct bj_buf *b, const char *before,
+                            struct bj_slice s, const char *behind)
+{
+    if (s.n == 0)
+        return;
+    bj_buf_str(b, before);
+    bj_show_advice_html(b, s);
+    bj_buf_str(b, behind);
+}
+
+static void html_title(struct bj_buf *b, struct bj_slice title)
+{
+    html_put(b, "<h2>", title, "</h2>\n");
+}
+
+/* A section of sentences. */
+static void html_sentences(struct bj_buf *b, const struct bj_doc_section *s)
+{
+    for (size_t i = 0; i < s->rows; i++)
+        html_put(b, "<p>", bj_doc_cell(s, i, BJ_DOC_SENTENCE)->text, "</p>\n");
+}
+
+/* --- the verdict, advice and findings --------------------------------------
+ */
+
+static void html_verdict(struct bj_buf *b, const struct bj_doc_section *s)
+{
+    const struct bj_slice level = bj_doc_cell(s, 0, BJ_DOC_LEVEL)->text;
+    html_put(b, "<div class=\"verdict ", level, "\">\n");
+    html_put(b, "<h2 class=\"", level, "\">");
+    html_put(b, "<bdi>", bj_doc_cell(s, 0, BJ_DOC_WRONG)->text,
+             "</bdi></h2>\n");
+    html_put(b, "<p>", bj_doc_cell(s, 0, BJ_DOC_COST)->text, "</p>\n");
+    html_put_advice(b, "<p><b>", bj_doc_cell(s, 0, BJ_DOC_TODO)->text,
+                    "</b></p>\n");
+    bj_buf_str(b, "</div>\n");
+}
+
+/* A link to a page of the site; others are left out. */
+static void html_url(struct bj_buf *b, struct bj_slice url)
+{
+    if (!bj_slice_starts(url, BJ_SLICE("https://")) &&
+        !bj_slice_starts(url, BJ_SLICE("http://")))
+        return;
+    html_put(b, " <a href=\"", url, "\">");
+    bj_local_html_str(b, "{More about this}</a>");
+}
+
+static void html_item(struct bj_buf *b, const struct bj_doc_section *s,
+                      enum bj_doc_name name, size_t i)
+{
+    const struct bj_slice mark = bj_doc_cell(s, i, BJ_DOC_MARK)->text,
+                          text = bj_doc_cell(s, i, BJ_DOC_ITEM)->text;
+    if (name == BJ_DOC_ADVICE) {
+        html_put_advice(b, "<li>", text, "");
+    } else if (name == BJ_DOC_FINDINGS) {
+        html_put(b, "<li><b class=\"", mark, "\">");
+        html_put(b, "", mark, "</b> ");
+    } else {
+        html_put(b, "<li>", mark, ": ");
+    }
+    if (name != BJ_DOC_ADVICE)
+        html_put(b, "<bdi>", text, "</bdi>");
+    html_put(b, "<br><code>", bj_doc_cell(s, i, BJ_DOC_LINE)->text, "</code>");
+    html_url(b, bj_doc_cell(s, i, BJ_DOC_URL)->text);
+    bj_buf_str(b, "</li>\n");
+}
+
+static void html_list(struct bj_buf *b, const struct bj_doc_section *s,
+                      enum bj_doc_name name)
+{
+    if (s->rows > 0) {
+        html_title(b, bj_slice_str(s->title));
+        bj_buf_str(b, "<ul>\n");
+    }
+    for (size_t i = 0; i < s->rows; i++)
+        html_item(b, s, name, i);
+    bj_buf_str(b, s->rows > 0 ? "</ul>\n" : "");
+    html_put(b, "<p>", s->note, "</p>\n");
+}
 
 /* --- rows with columns -----------------------------------------------------
  */
 
+enum html_kind {
+    HTML_TEXT,
+    HTML_LABEL,  /* the heading of its row */
+    HTML_NUMBER, /* aligned to the right */
+    HTML_BAR,    /* a number with a bar; narrow screens leave the bar out */
+    HTML_NAME    /* free text; narrow screens leave it out */
+};
+
 struct html_column {
     unsigned char column;
-    bool number; /* aligned to the right */
-    bool name;   /* free text; narrow screens leave it out */
+    enum html_kind kind;
+    unsigned char small; /* a smaller text after it; 0: none */
 };
 
 struct html_table {
     enum bj_doc_name name;
-    size_t rows; /* at most; 0: all */
+    bool has_head; /* it has no units then */
+    bool is_least; /* the title says that there are more rows */
+    size_t rows;   /* at most; 0: all */
     unsigned columns;
     struct html_column column[BJ_DOC_COLUMNS];
 };
 
-static void html_title(struct bj_buf *b, const char *title)
+static void html_bar(struct bj_buf *b, const struct bj_doc_cell *cell)
 {
-    bj_buf_str(b, "<h2>");
-    bj_html_text(b, bj_slice_str(title));
-    bj_buf_str(b, "</h2>\n<table>\n");
+    const int64_t percent = cell->ppm < 0               ? 0
+                            : cell->ppm / PERCENT > 100 ? 100
+                                                        : cell->ppm / PERCENT;
+    bj_buf_str(b, "<td class=\"phone\">");
+    if (cell->ppm != BJ_SQL_NULL)
+        bj_buf_printf(b,
+                      "<div class=\"bar\"><div style=\"width:%" PRId64
+                      "%%\"></div></div>",
+                      percent);
+    bj_buf_str(b, "</td>");
 }
 
-static void html_cell(struct bj_buf *b, const struct html_column *c,
-                      const struct bj_doc_cell *cell)
+static void html_cell(struct bj_buf *b, const struct bj_doc_section *s,
+                      size_t row, const struct html_table *t,
+                      const struct html_column *c)
 {
-    bj_buf_str(b, c->number ? "<td class=\"n\">"
-                  : c->name ? "<td class=\"phone\"><bdi>"
-                            : "<td>");
+    static const char *const open[] = {[HTML_TEXT] = "<td>",
+                                       [HTML_LABEL] = "<th scope=\"row\">",
+                                       [HTML_NUMBER] = "<td class=\"n\">",
+                                       [HTML_BAR] = "<td class=\"n\">",
+                                       [HTML_NAME] =
+                                           "<td class=\"phone\"><bdi>"};
+    const struct bj_doc_cell *cell = bj_doc_cell(s, row, c->column);
+    bj_buf_str(b, open[c->kind]);
     bj_html_text(b, cell->text);
-    if (cell->unit) {
+    if (cell->unit && !t->has_head) {
         bj_buf_str(b, " ");
         bj_html_text(b, bj_slice_str(cell->unit));
     }
-    bj_buf_str(b, c->name ? "</bdi></td>" : "</td>");
+    if (c->small)
+        html_put(b, c->kind == HTML_NUMBER ? "<br><small>" : " <small>",
+                 bj_doc_cell(s, row, c->small)->text, "</small>");
+    bj_buf_str(b, c->kind == HTML_LABEL  ? "</th>"
+                  : c->kind == HTML_NAME ? "</bdi></td>"
+                                         : "</td>");
+    if (c->kind == HTML_BAR)
+        html_bar(b, cell);
+}
+
+static void html_head(struct bj_buf *b, const struct bj_doc_section *s,
+                      const struct html_table *t)
+{
+    bj_buf_str(b, "<tr>");
+    for (unsigned i = 0; i < t->columns; i++) {
+        const char *head = s->head[t->column[i].column];
+        bj_buf_str(b, i > 0 ? "<th class=\"n\">" : "<th>");
+        bj_html_text(b, bj_slice_str(head ? head : ""));
+        bj_buf_str(b, t->column[i].kind == HTML_BAR
+                          ? "</th><th class=\"n\"></th>"
+                          : "</th>");
+    }
+    bj_buf_str(b, "</tr>\n");
 }
 
 static void html_table(struct bj_buf *b, const struct bj_doc_section *s,
                        const struct html_table *t)
 {
-    html_title(b, s->title);
-    for (size_t row = 0; row < s->rows && (t->rows == 0 || row < t->rows);
-         row++) {
+    const size_t shown = t->rows > 0 && s->rows > t->rows ? t->rows : s->rows;
+    struct bj_buf title = {0};
+    if (shown == 0 && s->note.n == 0)
+        return;
+    bj_doc_least(&title, s, t->is_least ? shown : s->rows);
+    html_title(b, (struct bj_slice){title.p, title.len});
+    b->failed |= title.failed;
+    bj_buf_free(&title);
+    if (t->name == BJ_DOC_ARRAY)
+        html_put(b, "<p>", s->note, "</p>\n");
+    if (shown == 0)
+        return;
+    bj_buf_str(b, "<table>\n");
+    if (t->has_head)
+        html_head(b, s, t);
+    for (size_t row = 0; row < shown; row++) {
         bj_buf_str(b, "<tr>");
         for (unsigned i = 0; i < t->columns; i++)
-            html_cell(b, &t->column[i],
-                      bj_doc_cell(s, row, t->column[i].column));
+            html_cell(b, s, row, t, &t->column[i]);
         bj_buf_str(b, "</tr>\n");
-    }
-    bj_buf_str(b, "</table>\n");
-}
-
-/* --- figures ---------------------------------------------------------------
- */
-
-static void html_figures(struct bj_buf *b, const struct bj_doc_section *s)
-{
-    if (s->rows == 0)
-        return;
-    html_title(b, s->title);
-    for (size_t row = 0; row < s->rows; row++) {
-        const struct bj_doc_cell *quality = bj_doc_cell(s, row, BJ_DOC_QUALITY);
-        bj_buf_str(b, "<tr><th scope=\"row\">");
-        bj_html_text(b, bj_doc_cell(s, row, BJ_DOC_LABEL)->text);
-        bj_buf_str(b, "</th><td class=\"n\">");
-        bj_html_text(b, bj_doc_cell(s, row, BJ_DOC_PERCENT)->text);
-        bj_buf_str(b, "</td><td class=\"n\">");
-        bj_html_text(b, bj_doc_cell(s, row, BJ_DOC_AMOUNT)->text);
-        bj_buf_str(b, quality->text.n > 0 ? "<br><small>" : "");
-        bj_html_text(b, quality->text);
-        bj_buf_str(b, quality->text.n > 0 ? "</small></td></tr>\n"
-                                          : "</td></tr>\n");
     }
     bj_buf_str(b, "</table>\n");
 }
@@ -81,39 +212,97 @@ static void html_figures(struct bj_buf *b, const struct bj_doc_section *s)
 /* --- the document ----------------------------------------------------------
  */
 
-#define WASTE(name)                                                            \
-    {                                                                          \
-        name, 3, 4,                                                            \
-        {                                                                      \
-            {BJ_DOC_JOB, false, false}, {BJ_DOC_JOB_NAME, false, true},        \
-                {BJ_DOC_UNUSED, true, false},                                  \
-            {                                                                  \
-                BJ_DOC_USED, true, false                                       \
-            }                                                                  \
-        }                                                                      \
+#define WASTE                                                                  \
+    .rows = 3, .columns = 4,                                                   \
+    .column = {                                                                \
+        {BJ_DOC_JOB, HTML_TEXT, 0},                                            \
+        {BJ_DOC_JOB_NAME, HTML_NAME, 0},                                       \
+        {BJ_DOC_UNUSED, HTML_NUMBER, 0},                                       \
+        {BJ_DOC_USED, HTML_NUMBER, 0},                                         \
     }
 
+/* In the order of a mail. */
 static const struct html_table html_tables[] = {
-    WASTE(BJ_DOC_WASTE_GPU),
-    WASTE(BJ_DOC_WASTE_CPU),
-    WASTE(BJ_DOC_WASTE_MEMORY),
-    {BJ_DOC_COUNTS,
-     0,
-     2,
-     {{BJ_DOC_FINDING, false, false}, {BJ_DOC_JOBS, true, false}}},
+    {.name = BJ_DOC_NODES,
+     .has_head = true,
+     .is_least = true,
+     .rows = 10,
+     .columns = 3,
+     .column = {{BJ_DOC_PART, HTML_TEXT, 0},
+                {BJ_DOC_BUSY, HTML_BAR, 0},
+                {BJ_DOC_PEAK_OF, HTML_NUMBER, 0}}},
+    {.name = BJ_DOC_GPUS,
+     .has_head = true,
+     .is_least = true,
+     .rows = 10,
+     .columns = 3,
+     .column = {{BJ_DOC_PART, HTML_TEXT, BJ_DOC_MODEL},
+                {BJ_DOC_BUSY, HTML_BAR, 0},
+                {BJ_DOC_PEAK, HTML_NUMBER, 0}}},
+    {.name = BJ_DOC_ARRAY,
+     .has_head = true,
+     .columns = 5,
+     .column = {{BJ_DOC_VALUE, HTML_LABEL, 0},
+                {BJ_DOC_LEAST, HTML_NUMBER, 0},
+                {BJ_DOC_MEDIAN, HTML_NUMBER, 0},
+                {BJ_DOC_P95, HTML_NUMBER, 0},
+                {BJ_DOC_MOST, HTML_NUMBER, 0}}},
+    {.name = BJ_DOC_WASTE_GPU, WASTE},
+    {.name = BJ_DOC_WASTE_CPU, WASTE},
+    {.name = BJ_DOC_WASTE_MEMORY, WASTE},
+    {.name = BJ_DOC_COUNTS,
+     .columns = 2,
+     .column = {{BJ_DOC_FINDING, HTML_TEXT, 0}, {BJ_DOC_JOBS, HTML_NUMBER, 0}}},
 };
+
+static const struct html_table html_totals = {
+    .columns = 3,
+    .column = {{BJ_DOC_LABEL, HTML_LABEL, 0},
+               {BJ_DOC_PERCENT, HTML_NUMBER, 0},
+               {BJ_DOC_AMOUNT, HTML_NUMBER, BJ_DOC_QUALITY}}};
+
+static const struct html_table html_figures = {
+    .columns = 3,
+    .column = {{BJ_DOC_LABEL, HTML_LABEL, 0},
+               {BJ_DOC_PERCENT, HTML_BAR, 0},
+               {BJ_DOC_AMOUNT, HTML_NUMBER, BJ_DOC_QUALITY}}};
+
+static const struct html_table html_facts = {
+    .columns = 2,
+    .column = {{BJ_DOC_FACT, HTML_LABEL, 0}, {BJ_DOC_FACT_TEXT, HTML_TEXT, 0}}};
+
+static void html_tables_of(struct bj_buf *b, const struct bj_doc *d,
+                           enum bj_doc_name from, enum bj_doc_name upto)
+{
+    for (size_t i = 0; i < sizeof(html_tables) / sizeof(html_tables[0]); i++)
+        if (html_tables[i].name >= from && html_tables[i].name <= upto)
+            html_table(b, &d->section[html_tables[i].name], &html_tables[i]);
+}
+
+static void html_job(struct bj_buf *b, const struct bj_doc *d)
+{
+    const struct bj_doc_section *s = d->section;
+    html_verdict(b, &s[BJ_DOC_VERDICT]);
+    html_list(b, &s[BJ_DOC_ADVICE], BJ_DOC_ADVICE);
+    html_table(b, &s[BJ_DOC_FIGURES], &html_figures);
+    html_list(b, &s[BJ_DOC_FINDINGS], BJ_DOC_FINDINGS);
+    html_list(b, &s[BJ_DOC_WARNINGS], BJ_DOC_WARNINGS);
+    html_tables_of(b, d, BJ_DOC_NODES, BJ_DOC_GPUS);
+    html_sentences(b, &s[BJ_DOC_IDLE]);
+    html_sentences(b, &s[BJ_DOC_SAMPLED]);
+    html_tables_of(b, d, BJ_DOC_ARRAY, BJ_DOC_ARRAY);
+    html_table(b, &s[BJ_DOC_FACTS], &html_facts);
+    html_put(b, "<p><small>", s[BJ_DOC_FACTS].note, "</small></p>\n");
+}
 
 void bj_doc_html(const struct bj_doc *d, struct bj_buf *out)
 {
-    const struct bj_doc_section *about = &d->section[BJ_DOC_ABOUT];
-    for (size_t i = 0; i < about->rows; i++) {
-        bj_buf_str(out, "<p>");
-        bj_html_text(out, bj_doc_cell(about, i, BJ_DOC_SENTENCE)->text);
-        bj_buf_str(out, "</p>\n");
+    if (d->section[BJ_DOC_VERDICT].is_there) {
+        html_job(out, d);
+    } else {
+        html_sentences(out, &d->section[BJ_DOC_ABOUT]);
+        html_table(out, &d->section[BJ_DOC_FIGURES], &html_totals);
+        html_tables_of(out, d, BJ_DOC_WASTE_GPU, BJ_DOC_SECTIONS);
     }
-    html_figures(out, &d->section[BJ_DOC_FIGURES]);
-    for (size_t i = 0; i < sizeof(html_tables) / sizeof(html_tables[0]); i++)
-        if (d->section[html_tables[i].name].is_there)
-            html_table(out, &d->section[html_tables[i].name], &html_tables[i]);
     out->failed |= d->arena.failed;
 }

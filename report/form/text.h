@@ -1,18 +1,14 @@
-/* A report as text for a terminal of 80 columns. */
+/* A document as text for a terminal of 80 columns. */
 #ifndef BJ_REPORT_FORM_TEXT_H
 #define BJ_REPORT_FORM_TEXT_H
 
 #include "base/buf.h"
 #include "report/model/document.h"
-#include "report/model/report.h"
 
 struct bj_report_style {
     bool colour;
     bool ascii; /* meters of ASCII characters */
 };
-
-void bj_report_print(const struct bj_report *r,
-                     const struct bj_report_style *style, struct bj_buf *out);
 
 /* Append a document; its title is the first line. */
 void bj_doc_print(const struct bj_doc *d, const struct bj_report_style *style,

@@ -1,7 +1,5 @@
 #include "report/form/text_parts.h"
 
-#include "base/local.h"
-
 #include <ctype.h>
 
 enum { WIDTH = 78 };
@@ -33,22 +31,6 @@ void bj_text_wrap(struct bj_buf *out, struct bj_slice text, unsigned indent,
         first = false;
     }
     bj_buf_str(out, "\n");
-}
-
-void bj_text_left(struct bj_buf *out, const char *text, unsigned width)
-{
-    const struct bj_slice s = bj_slice_str(bj_local(text));
-    unsigned n = bj_text_columns(s);
-    bj_buf_slice(out, s);
-    bj_buf_printf(out, "%*s", n < width ? (int)(width - n) : 0, "");
-}
-
-void bj_text_right(struct bj_buf *out, const char *text, unsigned width)
-{
-    const struct bj_slice s = bj_slice_str(bj_local(text));
-    unsigned n = bj_text_columns(s);
-    bj_buf_printf(out, "%*s", n < width ? (int)(width - n) : 0, "");
-    bj_buf_slice(out, s);
 }
 
 void bj_text_state(struct bj_buf *out, struct bj_slice state)

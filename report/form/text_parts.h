@@ -17,9 +17,4 @@ unsigned bj_text_columns(struct bj_slice s);
 /* Append Slurm's name of a state: "OUT_OF_MEMORY". */
 void bj_text_state(struct bj_buf *out, struct bj_slice state);
 
-/* Append a text, translated to the site's words (base/local.h), at the left or
- * right of a column. */
-void bj_text_left(struct bj_buf *out, const char *text, unsigned width);
-void bj_text_right(struct bj_buf *out, const char *text, unsigned width);
-
 #endif

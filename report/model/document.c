@@ -1,5 +1,6 @@
 #include "report/model/document.h"
 
+#include "base/local.h"
 #include "store/db.h"
 
 #include <string.h>
@@ -41,6 +42,14 @@ struct bj_doc_cell *bj_doc_row(struct bj_doc *d, struct bj_doc_section *s)
         s->cap = cap;
     }
     return doc_clear(&s->cell[s->rows++ * s->columns], s->columns);
+}
+
+void bj_doc_least(struct bj_buf *out, const struct bj_doc_section *s,
+                  size_t shown)
+{
+    bj_buf_str(out, s->title);
+    if (s->rows > shown)
+        bj_local_put(out, ": {the %d least busy of %zu}", (int)shown, s->rows);
 }
 
 struct bj_slice bj_doc_take(struct bj_doc *d)

@@ -6,6 +6,7 @@
 #include "base/tz.h"
 #include "report/chart/charts_json.h"
 #include "report/form/json.h"
+#include "report/job/job_document.h"
 #include "report/pdf/pdf.h"
 #include "report/pdf/pie_draw.h"
 
@@ -37,23 +38,21 @@ static int draw_pdf(const struct bj_json *doc, const struct bj_charts *charts,
                                     BJ_SLICE("letter"));
     struct bj_report report = {.interactive = false};
     struct bj_sheet *s = NULL;
-    struct bj_buf title = {0};
+    struct bj_doc d = {.created_sec = 0};
     int r = bj_report_parse(bj_json_get(doc, "report"), &report, err);
     if (r == 0)
         r = bj_sheet_new(letter, &s, err);
-    if (r == 0)
-        r = bj_pdf_job(s, &report, charts, err);
     if (r == 0) {
-        bj_pdf_job_title(&report, &title);
-        bj_buf_put(&title, "", 1);
-        r = title.failed ? bj_err_set(err, -ENOMEM, "PDF")
-                         : bj_sheet_write(s,
-                                          &(struct bj_sheet_about){
-                                              title.p, BJ_PDF_JOB_SUBJECT,
-                                              bj_pdf_job_time(&report)},
-                                          out, err);
+        bj_report_document(&report, &d);
+        r = bj_pdf_document(s, &d, charts, err);
     }
-    bj_buf_free(&title);
+    if (r == 0)
+        r = bj_sheet_write(s,
+                           &(struct bj_sheet_about){d.whole_title.p,
+                                                    BJ_PDF_JOB_SUBJECT,
+                                                    d.created_sec},
+                           out, err);
+    bj_doc_free(&d);
     bj_sheet_free(s);
     bj_report_free(&report);
     return r;

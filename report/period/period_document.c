@@ -257,6 +257,7 @@ void bj_period_document(const struct bj_period *p, const char *title,
 {
     struct bj_doc_section *about;
     ret->title = bj_arena_copy(&ret->arena, bj_slice_str(title));
+    ret->whole_title = ret->title;
     ret->created_sec = p->last_sec;
     about = bj_doc_add(ret, BJ_DOC_ABOUT, NULL, BJ_DOC_ABOUT_COLUMNS);
     bj_period_meaning(&ret->scratch);

@@ -4,12 +4,13 @@
 
 #include "base/stamp.h"
 #include "mail/address.h"
-#include "mail/html.h"
 #include "mail/message.h"
 #include "mail/mime.h"
 #include "mail/schedule.h"
 #include "mail/sent.h"
 #include "mail/service.h"
+#include "report/form/html.h"
+#include "report/job/job_document.h"
 #include "report/job/read.h"
 #include "statsdb/tables/mail_choice.h"
 #include "tests/unit/lib/testclock.h"
@@ -389,7 +390,10 @@ static void test_unknown_is_not_good(void **state)
                                     number(p.w.s, "SELECT id FROM job"), &r,
                                     &err),
                      1);
-    bj_mail_html_report(&r, &out);
+    struct bj_doc d = {.created_sec = 0};
+    bj_report_document(&r, &d);
+    bj_doc_html(&d, &out);
+    bj_doc_free(&d);
     bj_buf_put(&out, "", 1);
     assert_non_null(strstr(out.p, "<h2 class=\"unknown\"><bdi>Its known use "
                                   "needs no change. Not known: GPU time."));

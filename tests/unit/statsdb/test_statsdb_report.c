@@ -1,6 +1,6 @@
 /* Reports: verdicts, figures and advice of 15 jobs, JSON, texts of the
  * catalogue. With a path: writes these jobs into a store there. */
-#include "report/form/text.h"
+#include "tests/unit/statsdb/print_report.h"
 #include "tests/unit/statsdb/report_jobs.h"
 
 #include "base/json.h"
@@ -153,7 +153,7 @@ static void test_waiting(void **state)
     struct bj_report r;
     struct bj_buf out = {0};
     read_report(*state, "3500", &r);
-    bj_report_print(&r, &(struct bj_report_style){.ascii = true}, &out);
+    print(&r, &out);
     bj_buf_put(&out, "", 1);
     if (!strstr(out.p, "  Requested   1 node, 4 CPUs\n") ||
         strstr(out.p, "Allocated"))
@@ -601,7 +601,7 @@ static void test_sampled(void **state)
     assert_int_equal(r.node[1].cpu_ppm, 250000);
     assert_int_equal(r.node[1].cpu_usec, INT64_C(3600) * 1000000);
     assert_int_equal(r.gpu[0].busy_ppm, 250000);
-    bj_report_print(&r, &(struct bj_report_style){.ascii = true}, &out);
+    print(&r, &out);
     bj_buf_put(&out, "", 1);
     const char *known = strstr(out.p, "\n  n2 "), *rest = strstr(out.p, "n1 ");
     if (!strstr(out.p, note) || !known || !rest || rest < known)

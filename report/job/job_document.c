@@ -1,0 +1,466 @@
+#include "report/job/job_document.h"
+
+#include "base/amount.h"
+#include "base/local.h"
+#include "report/model/show.h"
+
+#include <stdlib.h>
+
+static struct bj_slice job_local(const char *english)
+{
+    return bj_slice_str(bj_local(english));
+}
+
+/* Append known text to scratch after a separator. */
+static void job_word(struct bj_doc *d, const char *before, struct bj_slice s)
+{
+    if (s.n == 0)
+        return;
+    bj_local_str(&d->scratch, d->scratch.len > 0 ? before : "");
+    bj_buf_clean(&d->scratch, s);
+}
+
+/* Append "2 nodes" to scratch, if it is known. */
+static void job_count(struct bj_doc *d, int64_t n, const char *one,
+                      const char *many)
+{
+    if (n <= 0)
+        return;
+    bj_buf_str(&d->scratch, d->scratch.len > 0 ? ", " : "");
+    bj_show_number(&d->scratch, n);
+    bj_buf_printf(&d->scratch, " %s", bj_local(n == 1 ? one : many));
+}
+
+static struct bj_slice job_time(struct bj_doc *d, int64_t sec)
+{
+    bj_show_time(&d->scratch, sec);
+    return bj_doc_take(d);
+}
+
+static struct bj_slice job_percent(struct bj_doc *d, int64_t ppm)
+{
+    bj_show_percent(&d->scratch, ppm);
+    return bj_doc_take(d);
+}
+
+static struct bj_slice job_bytes(struct bj_doc *d, int64_t bytes)
+{
+    bj_show_bytes(&d->scratch, bytes);
+    return bj_doc_take(d);
+}
+
+/* --- the first lines -------------------------------------------------------
+ */
+
+static void job_put_title(const struct bj_report *r, struct bj_doc *d)
+{
+    const struct bj_slice id = bj_report_text(r, BJ_REPORT_DISPLAY_ID);
+    const long long array = (long long)bj_report_number(r, BJ_REPORT_ARRAY);
+    d->name = bj_report_text(r, BJ_REPORT_NAME);
+    if (r->array.tasks > 1) {
+        d->task = id;
+        bj_local_put(&d->scratch, "{Array} %lld", array);
+    } else if (id.n > 0) {
+        bj_local_str(&d->scratch, "{Job} ");
+        bj_buf_clean(&d->scratch, id);
+    }
+    d->title = bj_doc_take(d);
+    if (r->array.tasks > 1)
+        bj_local_put(&d->scratch, "{Report of array %lld}", array);
+    else
+        bj_local_put(&d->scratch, "{Report of job %s}", id.p ? id.p : "");
+    if (d->name.n > 0) {
+        bj_buf_str(&d->scratch, " (");
+        bj_buf_clean(&d->scratch, d->name);
+        bj_buf_str(&d->scratch, ")");
+    }
+    d->whole_title = bj_doc_take(d);
+}
+
+static void job_put_head(const struct bj_report *r, struct bj_doc *d)
+{
+    const enum bj_report_column order[] = {BJ_REPORT_END, BJ_REPORT_START,
+                                           BJ_REPORT_SUBMIT};
+    const struct bj_report_verdict *v = &r->verdict;
+    job_put_title(r, d);
+    for (unsigned i = 3; i-- > 0;) {
+        const int64_t sec = bj_report_number(r, order[i]);
+        d->created_sec = sec != BJ_SQL_NULL ? sec : d->created_sec;
+    }
+    bj_buf_clean(&d->scratch, bj_report_state(r));
+    job_word(d, ", {of} ", bj_report_text(r, BJ_REPORT_USER));
+    job_word(d, ", {account} ", bj_report_text(r, BJ_REPORT_ACCOUNT));
+    job_word(d, ", {partition} ", bj_report_text(r, BJ_REPORT_PARTITION));
+    job_word(d, ", {cluster} ", bj_report_text(r, BJ_REPORT_CLUSTER));
+    struct bj_doc_section *s =
+        bj_doc_add(d, BJ_DOC_ABOUT, NULL, BJ_DOC_ABOUT_COLUMNS);
+    bj_doc_row(d, s)->text = bj_doc_take(d);
+    s = bj_doc_add(d, BJ_DOC_VERDICT, NULL, BJ_DOC_VERDICT_COLUMNS);
+    struct bj_doc_cell *row = bj_doc_row(d, s);
+    row[BJ_DOC_LEVEL].text = v->level;
+    row[BJ_DOC_WRONG].text = v->wrong;
+    row[BJ_DOC_COST].text = v->cost;
+    row[BJ_DOC_TODO].text = v->todo;
+}
+
+/* --- lists -----------------------------------------------------------------
+ */
+
+static void job_put_advice(const struct bj_report *r, struct bj_doc *d)
+{
+    if (r->advices == 0 && r->next.note.n == 0)
+        return;
+    struct bj_doc_section *s = bj_doc_add(
+        d, BJ_DOC_ADVICE, bj_local("What to change"), BJ_DOC_ITEM_COLUMNS);
+    for (size_t i = 0; i < r->advices; i++) {
+        struct bj_doc_cell *row = bj_doc_row(d, s);
+        row[BJ_DOC_ITEM].text = r->advice[i].text;
+        row[BJ_DOC_LINE].text = r->advice[i].line;
+        row[BJ_DOC_URL].text = r->advice[i].url;
+    }
+    s->note = r->next.note;
+}
+
+static void job_put_findings(const struct bj_report *r, struct bj_doc *d)
+{
+    if (r->findings == 0)
+        return;
+    struct bj_doc_section *s = bj_doc_add(
+        d, BJ_DOC_FINDINGS, bj_local("Findings"), BJ_DOC_ITEM_COLUMNS);
+    for (size_t i = 0; i < r->findings; i++) {
+        struct bj_doc_cell *row = bj_doc_row(d, s);
+        row[BJ_DOC_MARK].text = r->finding[i].severity;
+        row[BJ_DOC_ITEM].text = r->finding[i].text;
+        row[BJ_DOC_URL].text = r->finding[i].url;
+    }
+}
+
+static void job_put_warnings(const struct bj_report *r, struct bj_doc *d)
+{
+    if (r->warnings == 0)
+        return;
+    struct bj_doc_section *s = bj_doc_add(
+        d, BJ_DOC_WARNINGS, bj_local("Warnings"), BJ_DOC_ITEM_COLUMNS);
+    for (size_t i = 0; i < r->warnings; i++) {
+        struct bj_doc_cell *row = bj_doc_row(d, s);
+        row[BJ_DOC_MARK].text = job_time(d, r->warning[i].at);
+        row[BJ_DOC_ITEM].text = r->warning[i].text;
+    }
+}
+
+/* --- requested and used ----------------------------------------------------
+ */
+
+static struct bj_slice job_amount(const struct bj_report *r, struct bj_doc *d,
+                                  const struct bj_report_figure *f, int64_t v)
+{
+    if (v != BJ_SQL_NULL)
+        bj_report_amount(&d->scratch, r, f, v);
+    return bj_doc_take(d);
+}
+
+static void job_put_figure(const struct bj_report *r, struct bj_doc *d,
+                           struct bj_doc_section *s,
+                           const struct bj_report_figure *f)
+{
+    struct bj_doc_cell *row = bj_doc_row(d, s);
+    row[BJ_DOC_LABEL].text = f->label;
+    row[BJ_DOC_PERCENT].ppm = f->ppm;
+    row[BJ_DOC_PERCENT].has_meter =
+        f->allocated != BJ_SQL_NULL || f->ppm != BJ_SQL_NULL;
+    if (row[BJ_DOC_PERCENT].has_meter)
+        row[BJ_DOC_PERCENT].text = job_percent(d, f->ppm);
+    bj_report_amount(&d->scratch, r, f, f->used);
+    if (f->allocated != BJ_SQL_NULL) {
+        bj_local_str(&d->scratch, " {of} ");
+        bj_report_amount(&d->scratch, r, f, f->allocated);
+    }
+    row[BJ_DOC_AMOUNT].text = bj_doc_take(d);
+    if (!bj_slice_eq(f->quality, BJ_SLICE("measured")))
+        row[BJ_DOC_QUALITY].text = f->quality;
+    row[BJ_DOC_AMOUNT_USED].text = job_amount(r, d, f, f->used);
+    row[BJ_DOC_ALLOCATED].text = job_amount(r, d, f, f->allocated);
+    row[BJ_DOC_REQUESTED].text = job_amount(r, d, f, f->requested);
+    job_word(d, "", f->source);
+    job_word(d, ", ", f->quality);
+    row[BJ_DOC_SOURCE].text = bj_doc_take(d);
+}
+
+static void job_put_figures(const struct bj_report *r, struct bj_doc *d)
+{
+    struct bj_doc_section *s = NULL;
+    for (unsigned i = 0; i < BJ_FIGURES; i++) {
+        const struct bj_report_figure *f = &r->figure[i];
+        if (f->used == BJ_SQL_NULL && f->ppm == BJ_SQL_NULL)
+            continue;
+        if (!s)
+            s = bj_doc_add(d, BJ_DOC_FIGURES, NULL, BJ_DOC_FIGURE_COLUMNS);
+        job_put_figure(r, d, s, f);
+    }
+    if (!s)
+        return;
+    s->head[BJ_DOC_AMOUNT_USED] = bj_local("used");
+    s->head[BJ_DOC_ALLOCATED] = bj_local("allocated");
+    s->head[BJ_DOC_REQUESTED] = bj_local("requested");
+    s->head[BJ_DOC_SOURCE] = bj_local("source, quality");
+    s->title = bj_local("Resources used");
+    if (r->array.tasks <= 1)
+        return;
+    bj_local_put(&d->scratch, "{Task %s: resources used}",
+                 d->task.p ? d->task.p : "");
+    s->title = bj_doc_take(d).p;
+}
+
+/* --- nodes, GPUs, tasks ----------------------------------------------------
+ */
+
+struct job_rank {
+    int64_t place;
+    size_t at;
+};
+
+static int job_by_use(const void *a, const void *b)
+{
+    const struct job_rank *x = a, *y = b;
+    if (x->place != y->place)
+        return x->place < y->place ? -1 : 1;
+    return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* Return the places of n values in the order of bj_report_rank(), the least
+ * first: it indicates the problem. */
+static struct job_rank *
+job_ranks(struct bj_doc *d, const struct bj_report *r, size_t n,
+          int64_t (*use)(const struct bj_report *r, size_t i))
+{
+    struct job_rank *v = bj_arena_alloc(&d->arena, n * sizeof(*v));
+    for (size_t i = 0; v && i < n; i++)
+        v[i] = (struct job_rank){bj_report_rank(use(r, i)), i};
+    if (v && n > 0)
+        qsort(v, n, sizeof(*v), job_by_use);
+    return v;
+}
+
+static int64_t job_node_use(const struct bj_report *r, size_t i)
+{
+    return r->node[i].cpu_ppm;
+}
+
+static int64_t job_gpu_use(const struct bj_report *r, size_t i)
+{
+    return r->gpu[i].busy_ppm;
+}
+
+static void job_put_busy(struct bj_doc *d, struct bj_doc_cell *c, int64_t ppm)
+{
+    c->has_meter = true;
+    c->ppm = ppm;
+    c->text = job_percent(d, ppm);
+}
+
+static void job_put_since(struct bj_doc *d, struct bj_doc_cell *c, int64_t sec)
+{
+    if (sec == BJ_SQL_NULL)
+        return;
+    bj_local_str(&d->scratch, "{idle since} ");
+    c->text = job_time(d, sec);
+}
+
+static void job_put_node(struct bj_doc *d, struct bj_doc_section *s,
+                         const struct bj_report_node *n)
+{
+    struct bj_doc_cell *row = bj_doc_row(d, s);
+    row[BJ_DOC_PART].text = n->node;
+    job_put_busy(d, &row[BJ_DOC_BUSY], n->cpu_ppm);
+    if (n->memory_peak >= 0 && n->memory_limit > 0)
+        job_put_busy(
+            d, &row[BJ_DOC_MEMORY],
+            (int64_t)((double)n->memory_peak * 1e6 / (double)n->memory_limit +
+                      0.5));
+    row[BJ_DOC_PEAK].text = job_bytes(d, n->memory_peak);
+    row[BJ_DOC_LIMIT].text = job_bytes(d, n->memory_limit);
+    bj_show_bytes(&d->scratch, n->memory_peak);
+    bj_local_str(&d->scratch, " {of} ");
+    row[BJ_DOC_PEAK_OF].text = job_bytes(d, n->memory_limit);
+    job_put_since(d, &row[BJ_DOC_IDLE_SINCE], n->idle_since);
+}
+
+static void job_put_nodes(const struct bj_report *r, struct bj_doc *d)
+{
+    if (r->nodes == 0 || (r->nodes == 1 && r->node[0].at == BJ_SQL_NULL))
+        return;
+    struct bj_doc_section *s =
+        bj_doc_add(d, BJ_DOC_NODES, bj_local("CPUs and memory of nodes"),
+                   BJ_DOC_PART_COLUMNS);
+    s->head[BJ_DOC_PART] = bj_local("node");
+    s->head[BJ_DOC_BUSY] = bj_local("busy");
+    s->head[BJ_DOC_MEMORY] = bj_local("memory");
+    s->head[BJ_DOC_PEAK_OF] = bj_local("memory");
+    s->head[BJ_DOC_PEAK] = bj_local("peak");
+    s->head[BJ_DOC_LIMIT] = bj_local("of");
+    const struct job_rank *v = job_ranks(d, r, r->nodes, job_node_use);
+    for (size_t i = 0; v && i < r->nodes; i++)
+        job_put_node(d, s, &r->node[v[i].at]);
+}
+
+static void job_put_gpus(const struct bj_report *r, struct bj_doc *d)
+{
+    if (r->gpus == 0)
+        return;
+    struct bj_doc_section *s =
+        bj_doc_add(d, BJ_DOC_GPUS, bj_local("GPUs"), BJ_DOC_PART_COLUMNS);
+    s->head[BJ_DOC_PART] = bj_local("GPU");
+    s->head[BJ_DOC_BUSY] = bj_local("busy");
+    s->head[BJ_DOC_MODEL] = bj_local("model");
+    s->head[BJ_DOC_PEAK] = bj_local("memory");
+    const struct job_rank *v = job_ranks(d, r, r->gpus, job_gpu_use);
+    for (size_t i = 0; v && i < r->gpus; i++) {
+        const struct bj_report_gpu *g = &r->gpu[v[i].at];
+        struct bj_doc_cell *row = bj_doc_row(d, s);
+        bj_show_gpu(&d->scratch, g->node, g->index, g->gpu);
+        row[BJ_DOC_PART].text = bj_doc_take(d);
+        job_put_busy(d, &row[BJ_DOC_BUSY], g->busy_ppm);
+        row[BJ_DOC_PEAK].text = job_bytes(d, g->memory_peak);
+        row[BJ_DOC_MODEL].text = g->model;
+        job_put_since(d, &row[BJ_DOC_IDLE_SINCE], g->idle_since);
+    }
+}
+
+/* Add the text of scratch as a section of one sentence, if there is one. */
+static void job_put_sentence(struct bj_doc *d, enum bj_doc_name name)
+{
+    if (d->scratch.len == 0)
+        return;
+    struct bj_doc_section *s = bj_doc_add(d, name, NULL, BJ_DOC_ABOUT_COLUMNS);
+    bj_doc_row(d, s)->text = bj_doc_take(d);
+}
+
+static void job_show_spread(struct bj_buf *b, unsigned which, int64_t v)
+{
+    if (which == BJ_SPREAD_MEMORY)
+        bj_show_bytes(b, v);
+    else if (which == BJ_SPREAD_ELAPSED)
+        bj_show_seconds(b, v);
+    else
+        bj_show_millionths(b, v);
+}
+
+/* "1,000 tasks: 990 completed, 10 failed" */
+static struct bj_slice job_outcomes(const struct bj_report_array *a,
+                                    struct bj_doc *d)
+{
+    const struct {
+        int64_t n;
+        const char *what;
+    } all[] = {{a->completed, "completed"}, {a->failed, "failed"},
+               {a->timeout, "timed out"},   {a->oom, "out of memory"},
+               {a->cancelled, "cancelled"}, {a->open, "not ended"}};
+    char n[BJ_AMOUNT_COUNT];
+    bj_local_put(&d->scratch, "{%s tasks}", bj_amount_count(n, a->tasks));
+    const char *before = ": ";
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        if (all[i].n <= 0)
+            continue;
+        bj_buf_str(&d->scratch, before);
+        bj_show_number(&d->scratch, all[i].n);
+        bj_buf_printf(&d->scratch, " %s", bj_local(all[i].what));
+        before = ", ";
+    }
+    return bj_doc_take(d);
+}
+
+static void job_put_array(const struct bj_report *r, struct bj_doc *d)
+{
+    static const char *const labels[] = {[BJ_SPREAD_ELAPSED] = "Run time",
+                                         [BJ_SPREAD_MEMORY] = "Memory",
+                                         [BJ_SPREAD_CPU] = "Busy CPUs"};
+    static const char *const heads[] = {
+        [BJ_DOC_VALUE] = "completed", [BJ_DOC_LEAST] = "least",
+        [BJ_DOC_MEDIAN] = "median",   [BJ_DOC_P95] = "95 %",
+        [BJ_DOC_MOST] = "most",       [BJ_DOC_TASK] = "task",
+        [BJ_DOC_SPREAD] = "0 to most"};
+    if (r->array.tasks <= 1)
+        return;
+    struct bj_doc_section *s = bj_doc_add(
+        d, BJ_DOC_ARRAY, bj_local("Tasks of the array"), BJ_DOC_ARRAY_COLUMNS);
+    for (unsigned i = 0; i < BJ_DOC_ARRAY_COLUMNS; i++)
+        s->head[i] = bj_local(heads[i]);
+    s->note = job_outcomes(&r->array, d);
+    for (unsigned i = 0; i < BJ_SPREADS; i++) {
+        const struct bj_report_spread *of = &r->array.spread[i];
+        const int64_t v[] = {of->min, of->median, of->p95, of->max};
+        if (of->tasks <= 0)
+            continue;
+        struct bj_doc_cell *row = bj_doc_row(d, s);
+        row[BJ_DOC_VALUE].text = job_local(labels[i]);
+        for (unsigned k = 0; k < 4; k++) {
+            job_show_spread(&d->scratch, i, v[k]);
+            row[BJ_DOC_LEAST + k].text = bj_doc_take(d);
+            if (of->max > 0 && v[k] >= 0)
+                row[BJ_DOC_LEAST + k].part = (double)v[k] / (double)of->max;
+        }
+        row[BJ_DOC_TASK].text = of->largest;
+    }
+}
+
+/* --- facts -----------------------------------------------------------------
+ */
+
+/* Add the text of scratch, if there is one. */
+static void job_put_fact(struct bj_doc *d, struct bj_doc_section *s,
+                         const char *label)
+{
+    if (d->scratch.len == 0)
+        return;
+    struct bj_doc_cell *row = bj_doc_row(d, s);
+    row[BJ_DOC_FACT].text = job_local(label);
+    row[BJ_DOC_FACT_TEXT].text = bj_doc_take(d);
+}
+
+static void job_put_when(struct bj_doc *d, struct bj_doc_section *s,
+                         const char *label, int64_t sec)
+{
+    if (sec != BJ_SQL_NULL)
+        bj_show_time(&d->scratch, sec);
+    job_put_fact(d, s, label);
+}
+
+static void job_put_facts(const struct bj_report *r, struct bj_doc *d)
+{
+    struct bj_doc_section *s =
+        bj_doc_add(d, BJ_DOC_FACTS, bj_local("The job"), BJ_DOC_FACT_COLUMNS);
+    const int64_t start = bj_report_number(r, BJ_REPORT_START),
+                  wait = bj_report_number(r, BJ_REPORT_WAIT);
+    job_count(d, bj_report_number(r, BJ_REPORT_NODES), "node", "nodes");
+    job_count(d, bj_report_number(r, BJ_REPORT_CPUS), "CPU", "CPUs");
+    job_count(d, bj_report_number(r, BJ_REPORT_GPUS), "GPU", "GPUs");
+    job_word(d, " {on} ", bj_report_text(r, BJ_REPORT_NODELIST));
+    job_put_fact(d, s, start != BJ_SQL_NULL ? "Allocated" : "Requested");
+    job_put_when(d, s, "Submitted", bj_report_number(r, BJ_REPORT_SUBMIT));
+    if (wait != BJ_SQL_NULL)
+        bj_show_seconds(&d->scratch, wait);
+    job_put_fact(d, s, "Waited");
+    job_put_when(d, s, "Started", start);
+    job_put_when(d, s, "Ended", bj_report_number(r, BJ_REPORT_END));
+    job_count(d, bj_report_number(r, BJ_REPORT_RESTARTS), "time", "times");
+    job_put_fact(d, s, "Requeued");
+    bj_show_zone(&d->scratch);
+    s->note = bj_doc_take(d);
+}
+
+void bj_report_document(const struct bj_report *r, struct bj_doc *ret)
+{
+    job_put_head(r, ret);
+    job_put_advice(r, ret);
+    job_put_figures(r, ret);
+    job_put_findings(r, ret);
+    job_put_warnings(r, ret);
+    job_put_nodes(r, ret);
+    job_put_gpus(r, ret);
+    bj_report_idle(r, &ret->scratch);
+    job_put_sentence(ret, BJ_DOC_IDLE);
+    bj_report_sampled(r, &ret->scratch);
+    job_put_sentence(ret, BJ_DOC_SAMPLED);
+    job_put_array(r, ret);
+    job_put_facts(r, ret);
+}

@@ -15,7 +15,7 @@
  * from the last one, the list of threads when their number differs or one of
  * them has ended. For threads that were found asleep a few times only schedstat
  * is read, until it shows that they have run. All files are read in a thread
- * that is abandoned when a read blocks in the kernel (process_run.h); the
+ * that is abandoned when a read blocks in the kernel (process_impl.h); the
  * totals of such a process do not change until the kernel returns. Descriptors
  * of /proc/PID stay bound to the process, so a reused pid does no harm.
  *

@@ -5,9 +5,10 @@
 
 #include "base/text.h"
 #include "core/collect/process.h"
-#include "core/collect/process_run.h"
 #include "core/collect/procstat.h"
+#include "core/host.h"
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 enum {
@@ -30,7 +31,7 @@ enum bj_procio_field {
     BJ_PROCIO_FIELDS
 };
 
-/* --- process_stat.c: parsing --- */
+/* --- process_dir.c: parsing --- */
 
 /* Parse /proc/PID/io: 0, or -EINVAL if a field is missing. */
 int bj_procio_parse(struct bj_slice text, uint64_t ret[BJ_PROCIO_FIELDS]);
@@ -179,7 +180,7 @@ struct bj_proctab {
     size_t cap;
     struct bj_debt *debts;
     size_t ndebts, debts_cap;
-    uint64_t *links; /* hashes of open files seen, see process_place.c */
+    uint64_t *links; /* hashes of open files seen, see process_detail.c */
     size_t nlinks, links_cap;
 };
 
@@ -210,7 +211,7 @@ struct bj_jobproc {
     /* process_io.c: processes that ended since the totals were updated */
     struct bj_ended *ended;
     size_t nended, ended_cap, ended_sorted;
-    /* process_exe.c */
+    /* process_detail.c */
     struct bj_exe *exes;
     uint16_t *order; /* executables with a slot, sorted by label */
     uint16_t nexes, norder;
@@ -235,7 +236,7 @@ static inline bool bj_proc_in_job(const struct bj_proc *e)
            (e->missed < 2 || e->state == 'Z');
 }
 
-/* --- process_keep.c: faults and kept descriptors --- */
+/* --- process_dir.c: faults and kept descriptors --- */
 
 /* Count a fault; the first one of an update becomes its result.  Codes of
  * bj_err_gone() are not faults.  Returns code. */
@@ -277,7 +278,7 @@ void bj_proc_clear(struct bj_proctab *t, struct bj_jobproc *p);
 int bj_proc_list(struct bj_proctab *t, struct bj_jobproc *p, bool force);
 void bj_proc_list_free(struct bj_proctab *t, struct bj_jobproc *p);
 
-/* --- process_keep.c: the /proc directory of a process --- */
+/* --- process_dir.c: the /proc directory of a process --- */
 
 /* Open the /proc directory of a process: the kept descriptor, or one that stays
  * open until that of another process is needed.  -errno; -ESRCH if the process
@@ -341,7 +342,7 @@ uint32_t bj_proc_add_states(const struct bj_proc *e,
 /* Sum up processes, threads and states. */
 void bj_proc_tally(struct bj_jobproc *p);
 
-/* --- process_exe.c: CPU time by executable --- */
+/* --- process_detail.c: CPU time by executable --- */
 
 /* Make the label of an executable, at most BJ_LABEL_MAX bytes, terminated.
  * Different executables have different labels. */
@@ -358,7 +359,7 @@ void bj_proc_exe_settle(const struct bj_proctab *t, struct bj_jobproc *p,
                         uint64_t cgroup_cpu_usec);
 void bj_proc_exe_free(struct bj_jobproc *p);
 
-/* --- process_extra.c: values of processes that only dialects report --- */
+/* --- process_detail.c: values of processes that only dialects report --- */
 
 /* The name of e may have changed. */
 void bj_proc_extra_name(struct bj_proctab *t, struct bj_proc *e,
@@ -377,19 +378,19 @@ void bj_proc_extra_publish(const struct bj_proctab *t,
 /* Read the counters that are due and update the job's totals. */
 void bj_proc_io(struct bj_proctab *t, struct bj_jobproc *p);
 
-/* --- process_place.c: open files --- */
+/* --- process_detail.c: open files --- */
 
 /* Does st_size of /proc/PID/fd hold the number of open files? */
 bool bj_proc_fd_probe(int proc);
 void bj_proc_fds(struct bj_proctab *t, struct bj_proc *e);
 
-/* --- process_place.c: open files by named place --- */
+/* --- process_detail.c: open files by named place --- */
 
 int bj_places_parse(struct bj_proctab *t, struct bj_err *err);
 void bj_places_free(struct bj_proctab *t);
 void bj_proc_places(struct bj_proctab *t, struct bj_jobproc *p);
 
-/* --- process_keep.c: entries of a directory --- */
+/* --- process_dir.c: entries of a directory --- */
 
 /* Reads a directory without allocating.  Call bj_dents_next until it returns
  * NULL. */
@@ -411,5 +412,50 @@ struct bj_dent {
 void bj_dents_init(struct bj_dents *d, int fd);
 /* The next entry, "." and ".." left out; NULL at the end or on error. */
 const struct bj_dent *bj_dents_next(struct bj_dents *d);
+
+/* --- process run ---*/
+
+/* The thread that reads the processes of jobs.
+ *
+ * The kernel may block a read of /proc/PID for as long as the process waits for
+ * a file system that does not respond: io and, in some versions, stat, exe and
+ * fd while the process starts a program (exec_update_lock, cred_guard_mutex
+ * before Linux 5.11), cmdline while its pages are read, exe before Linux 4.1.
+ * So a separate thread reads these files.  If one read is blocked, or uses a
+ * CPU, for too long, the thread is abandoned and replaced; it may wait for a
+ * CPU for any time.  It ends when the kernel returns, without accessing shared
+ * data.  (kernel fs/proc/base.c; fs/exec.c, exec_mmap) */
+
+struct bj_procthread;
+/* The state of a read that may block in the kernel, shared by the thread
+ * and its owner. */
+struct bj_procguard;
+
+/* host's ctx must live until bj_procthread_free.  NULL: out of memory. */
+struct bj_procthread *bj_procthread_new(const struct bj_host *host);
+/* NULL is fine. */
+void bj_procthread_free(struct bj_procthread *r);
+
+/* Call fn(ctx, guard) in the thread and wait until it returns: 0.  -ETIMEDOUT:
+ * a read takes too long, and fn will not continue; *whose is the
+ * argument of its bj_procguard_enter, *held its guard (the caller frees it), or
+ * NULL if too many reads are blocked.  -EBUSY: such a read still blocks the
+ * thread; another -errno: no thread could be started. */
+int bj_procthread_call(struct bj_procthread *r,
+                       void (*fn)(void *ctx, struct bj_procguard *g), void *ctx,
+                       void **whose, struct bj_procguard **held);
+
+/* Call these before and after a read that may block, in the thread; g may be
+ * NULL.  enter returns g for leave.  Between them the thread may use only its
+ * own stack: once it is abandoned, the owner may have freed everything else.
+ * leave does not return in an abandoned thread; it closes the descriptor fd
+ * (-1: none), all else that only the thread owns is lost. */
+struct bj_procguard *bj_procguard_enter(struct bj_procguard *g, void *whose);
+void bj_procguard_leave(struct bj_procguard *g, int fd);
+
+/* Has the blocked read returned? */
+bool bj_procguard_over(const struct bj_procguard *g);
+/* NULL is fine. */
+void bj_procguard_free(struct bj_procguard *g);
 
 #endif

@@ -130,7 +130,7 @@ extern const struct bj_gpu_kind bj_gpu_nvml;              /* nvml_read.c */
 extern const struct bj_gpu_kind bj_gpu_amd, bj_gpu_intel; /* drm.c */
 
 /* Kinds that add values to devices of other kinds, matched by UUID or PCI
- * address (core/gpu/gpus_over.c). */
+ * address (core/gpu/gpus_hold.c). */
 extern const struct bj_gpu_kind bj_gpu_fdinfo;     /* fdinfo.c */
 extern const struct bj_gpu_kind bj_gpu_dcgm;       /* dcgm.c */
 extern const struct bj_gpu_kind bj_gpu_rocm;       /* rsmi_read.c */

@@ -1,7 +1,7 @@
 /* Shared by the files of the accelerators: gpus.c (devices over time,
  * snapshots, final records), gpus_jobs.c (claims of jobs, numbers of devices,
- * files for dcgm-exporter), gpus_over.c (sources that add values to devices of
- * others), gpus_hold.c (which job holds which device; energy), gpus_state.c
+ * files for dcgm-exporter), gpus_hold.c (which job holds which device, its
+ * energy, and sources that add values to devices of others), gpus_state.c
  * (state over a restart). */
 #ifndef BJ_CORE_GPU_GPUS_IMPL_H
 #define BJ_CORE_GPU_GPUS_IMPL_H
@@ -255,23 +255,16 @@ void bj_gpus_write_map(struct bj_gpus *g);
 /* Attribute the energy of the source's devices since the last reading. */
 void bj_gpus_meter(struct bj_gpus *g, unsigned kind);
 
-/* gpus_over.c: sources that add values to devices of other sources.  Search for
+/* gpus_hold.c: sources that add values to devices of other sources.  Search for
  * sources that can add to the existing kinds (bits); pass the jobs to them;
  * take their values; add the values to a set of another source. */
 void bj_gpus_over_search(struct bj_gpus *g, unsigned present,
                          uint64_t now_usec);
 void bj_gpus_over_set_jobs(struct bj_gpus *g);
 
-/* Whether the devices of a job are known only from its processes, which were
- * not read yet. */
-bool bj_gpus_trace_due(const struct bj_gpus *g);
-
 void bj_gpus_over_take(struct bj_gpus *g, uint64_t now_usec);
 void bj_gpus_over_add(const struct bj_gpus *g, struct bj_gpu_set *set,
                       unsigned kind);
-
-/* Whether all processes of the job, and their engine time, are known. */
-bool bj_gpus_traced(const struct bj_gpu_set *set, const struct bj_gpu_job *j);
 
 /* Add the times of a job on the engines of the device at that place of a set.
  * If the times of all its processes are known, they also determine its use of

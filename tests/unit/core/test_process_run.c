@@ -1,6 +1,6 @@
 /* The thread that reads processes: a read that is blocked in the kernel or uses
  * a CPU for too long is abandoned, one that waits for a CPU is not. */
-#include "core/collect/process_run.h"
+#include "core/collect/process_impl.h"
 
 #include "base/clock.h"
 #include "tests/unit/lib/await.h"

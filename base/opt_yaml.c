@@ -2,11 +2,11 @@
 #include "base/opt.h"
 #include "base/opt_priv.h"
 #include "base/text.h"
+#include "base/yaml.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
 #include <strings.h>
-#include <yaml.h>
 
 enum { FILE_BYTES = 1 << 20, NAME_BYTES = 128 };
 
@@ -14,49 +14,11 @@ enum { FILE_BYTES = 1 << 20, NAME_BYTES = 128 };
 struct walk {
     const struct bj_optset *sets;
     size_t n;
-    const char *file;
-    struct bj_slice text;
-    yaml_parser_t parser;
+    struct bj_yaml yaml;
     struct bj_optseen seen;
     char name[NAME_BYTES]; /* dotted name of the current section */
     size_t len;
-    struct bj_err *err;
 };
-
-#define autoevent __attribute__((cleanup(yaml_event_delete))) yaml_event_t
-
-/* Put "FILE:LINE:COLUMN: " before the message; a long path is cut in front. */
-static int add_position(struct walk *w, const yaml_mark_t *mark, int r)
-{
-    size_t len = strlen(w->file);
-    const char *file = len > 100 ? w->file + len - 100 : w->file;
-    return bj_err_wrap(w->err, r, "%s:%zu:%zu", file, mark->line + 1,
-                       mark->column + 1);
-}
-
-/* A syntax error of libyaml.  Bytes that are not text have no mark, only their
- * offset. */
-static int syntax(struct walk *w)
-{
-    yaml_mark_t mark = w->parser.problem_mark;
-    if (w->parser.error == YAML_MEMORY_ERROR)
-        return bj_err_set(w->err, -ENOMEM, "%s", w->file);
-    if (w->parser.error == YAML_READER_ERROR) {
-        mark = (yaml_mark_t){0};
-        for (size_t i = 0; i < w->text.n && i < w->parser.problem_offset; i++)
-            if (w->text.p[i] == '\n')
-                mark = (yaml_mark_t){.line = mark.line + 1};
-            else
-                mark.column++;
-    }
-    const char *what = w->parser.problem ? w->parser.problem : "bad YAML";
-    if (w->parser.error == YAML_SCANNER_ERROR && mark.index < w->text.n &&
-        w->text.p[mark.index] == '\t')
-        what = "a tab: YAML is indented with blanks";
-    else if (strcmp(what, "did not find expected key") == 0)
-        what = "expected 'name: value', indented as the lines before";
-    return add_position(w, &mark, bj_err_set(w->err, -EINVAL, "%s", what));
-}
 
 /* Options need no anchors, aliases or tags; without them a small file cannot
  * expand to a large one. */
@@ -88,13 +50,9 @@ static const char *unwanted(const yaml_event_t *ev)
 
 static int next(struct walk *w, yaml_event_t *ev)
 {
-    if (!yaml_parser_parse(&w->parser, ev))
-        return syntax(w);
-    const char *why = unwanted(ev);
-    if (!why)
-        return 0;
-    return add_position(w, &ev->start_mark,
-                        bj_err_set(w->err, -EINVAL, "%s", why));
+    int r = bj_yaml_event(&w->yaml, ev);
+    const char *why = r == 0 ? unwanted(ev) : NULL;
+    return why ? bj_yaml_wrong(&w->yaml, ev->start_mark, "%s", why) : r;
 }
 
 static struct bj_slice scalar(const yaml_event_t *ev)
@@ -140,7 +98,7 @@ static int find_key(struct walk *w, struct key *k)
         return 0;
     char shown[NAME_BYTES], meant[BJ_OPT_SUGGESTION];
     bj_text_clean(name, shown, sizeof(shown));
-    return bj_err_set(w->err, -EINVAL, "unknown option '%s'%s", shown,
+    return bj_err_set(w->yaml.err, -EINVAL, "unknown option '%s'%s", shown,
                       bj_opt_suggest(w->sets, w->n, name, meant));
 }
 
@@ -151,9 +109,9 @@ static int note(struct walk *w, const struct key *k, bool section)
                     : bj_optseen_add(&w->seen, k->opt, 0);
     if (r > 0)
         return 0;
-    r = r < 0 ? bj_err_set(w->err, r, "%s", w->name)
-              : bj_err_set(w->err, -EINVAL, "%s: given twice", w->name);
-    return add_position(w, &k->mark, r);
+    r = r < 0 ? bj_err_set(w->yaml.err, r, "%s", w->name)
+              : bj_err_set(w->yaml.err, -EINVAL, "%s: given twice", w->name);
+    return bj_yaml_position(&w->yaml, k->mark, r);
 }
 
 /* Append ".key" to the name of the section. */
@@ -163,7 +121,7 @@ static int push_key(struct walk *w, struct bj_slice key)
     if (key.n + 2 > sizeof(w->name) - w->len ||
         (key.n > 0 && memchr(key.p, '\0', key.n))) {
         bj_text_clean(key, shown, sizeof(shown));
-        return bj_err_set(w->err, -EINVAL, "unknown option '%s'", shown);
+        return bj_err_set(w->yaml.err, -EINVAL, "unknown option '%s'", shown);
     }
     if (w->len > 0)
         w->name[w->len++] = '.';
@@ -179,44 +137,42 @@ static int set_scalar(struct walk *w, const struct key *k,
 {
     int r = 0;
     if (k->opt && is_null(ev))
-        r = bj_err_set(w->err, -EINVAL, "%s: has no value", w->name);
+        r = bj_err_set(w->yaml.err, -EINVAL, "%s: has no value", w->name);
     else if (k->opt)
-        r = bj_opt_assign(k->set, k->opt, scalar(ev), w->err);
+        r = bj_opt_assign(k->set, k->opt, scalar(ev), w->yaml.err);
     else if (!is_null(ev))
-        r = bj_err_set(w->err, -EINVAL,
+        r = bj_err_set(w->yaml.err, -EINVAL,
                        "%s: is a section, not an option; write '%s: VALUE', or "
                        "its options indented below it",
                        w->name, k->section->name);
-    return r < 0 ? add_position(w, &ev->start_mark, r) : 0;
+    return r < 0 ? bj_yaml_position(&w->yaml, ev->start_mark, r) : 0;
 }
 
 static int set_item(struct walk *w, const struct key *k, const yaml_event_t *ev)
 {
     int r;
     if (ev->type != YAML_SCALAR_EVENT)
-        r = bj_err_set(w->err, -EINVAL, "%s: a list may contain only texts",
-                       w->name);
+        r = bj_err_set(w->yaml.err, -EINVAL,
+                       "%s: a list may contain only texts", w->name);
     else if (scalar(ev).n == 0 || is_null(ev))
-        r = bj_err_set(w->err, -EINVAL, "%s: an entry is empty", w->name);
+        r = bj_err_set(w->yaml.err, -EINVAL, "%s: an entry is empty", w->name);
     else
-        r = bj_opt_assign(k->set, k->opt, scalar(ev), w->err);
-    return r < 0 ? add_position(w, &ev->start_mark, r) : 0;
+        r = bj_opt_assign(k->set, k->opt, scalar(ev), w->yaml.err);
+    return r < 0 ? bj_yaml_position(&w->yaml, ev->start_mark, r) : 0;
 }
 
 static int set_list(struct walk *w, const struct key *k,
                     const yaml_mark_t *mark)
 {
     if (!k->opt || k->opt->kind != BJ_OPT_LIST)
-        return add_position(
-            w, mark,
-            bj_err_set(w->err, -EINVAL, "%s: %s, not a list", w->name,
-                       k->opt ? "takes one value" : "is a section"));
+        return bj_yaml_wrong(&w->yaml, *mark, "%s: %s, not a list", w->name,
+                             k->opt ? "takes one value" : "is a section");
     /* An empty list is a setting too. */
-    int r = bj_opt_assign(k->set, k->opt, BJ_SLICE(""), w->err);
+    int r = bj_opt_assign(k->set, k->opt, BJ_SLICE(""), w->yaml.err);
     if (r < 0)
-        return add_position(w, mark, r);
+        return bj_yaml_position(&w->yaml, *mark, r);
     for (;;) {
-        autoevent ev = {0};
+        bj_autoevent ev = {0};
         r = next(w, &ev);
         if (r == 0 && ev.type == YAML_SEQUENCE_END_EVENT)
             return 0;
@@ -231,14 +187,14 @@ static int read_section(struct walk *w);
 
 static int read_value(struct walk *w, const struct key *k)
 {
-    autoevent ev = {0};
+    bj_autoevent ev = {0};
     int r = next(w, &ev);
     bool mapping = r == 0 && ev.type == YAML_MAPPING_START_EVENT;
     if (mapping && !k->section)
-        r = add_position(w, &ev.start_mark,
-                         bj_err_set(w->err, -EINVAL,
-                                    "%s: is an option, not a section",
-                                    w->name));
+        r = bj_yaml_position(&w->yaml, ev.start_mark,
+                             bj_err_set(w->yaml.err, -EINVAL,
+                                        "%s: is an option, not a section",
+                                        w->name));
     if (r == 0)
         r = note(w, k, mapping || !k->opt);
     if (r < 0)
@@ -257,13 +213,14 @@ static int read_key(struct walk *w, const yaml_event_t *ev)
     size_t len = w->len;
     int r;
     if (ev->type != YAML_SCALAR_EVENT)
-        r = bj_err_set(w->err, -EINVAL, "the name of an option must be text");
+        r = bj_err_set(w->yaml.err, -EINVAL,
+                       "the name of an option must be text");
     else
         r = push_key(w, scalar(ev));
     if (r == 0)
         r = find_key(w, &k);
     if (r < 0)
-        return add_position(w, &k.mark, r);
+        return bj_yaml_position(&w->yaml, k.mark, r);
     r = read_value(w, &k);
     w->len = len;
     w->name[len] = '\0';
@@ -275,7 +232,7 @@ static int read_key(struct walk *w, const yaml_event_t *ev)
 static int read_section(struct walk *w)
 {
     for (;;) {
-        autoevent ev = {0};
+        bj_autoevent ev = {0};
         int r = next(w, &ev);
         if (r == 0 && ev.type == YAML_MAPPING_END_EVENT)
             return 0;
@@ -292,22 +249,19 @@ static int read_document(struct walk *w, const yaml_event_t *ev)
         return read_section(w);
     if (ev->type == YAML_SCALAR_EVENT && is_null(ev))
         return 0;
-    return add_position(
-        w, &ev->start_mark,
-        bj_err_set(w->err, -EINVAL, "expected options, \"name: value\""));
+    return bj_yaml_wrong(&w->yaml, ev->start_mark,
+                         "expected options, \"name: value\"");
 }
 
 static int read_stream(struct walk *w)
 {
     for (unsigned documents = 0;;) {
-        autoevent ev = {0};
+        bj_autoevent ev = {0};
         int r = next(w, &ev);
         if (r < 0 || ev.type == YAML_STREAM_END_EVENT)
             return r;
         if (ev.type == YAML_DOCUMENT_START_EVENT && ++documents > 1)
-            return add_position(
-                w, &ev.start_mark,
-                bj_err_set(w->err, -EINVAL, "a second document"));
+            return bj_yaml_wrong(&w->yaml, ev.start_mark, "a second document");
         if (ev.type != YAML_STREAM_START_EVENT &&
             ev.type != YAML_DOCUMENT_START_EVENT &&
             ev.type != YAML_DOCUMENT_END_EVENT)
@@ -321,14 +275,12 @@ int bj_opt_yaml_text(const struct bj_optset *sets, size_t n, const char *name,
                      struct bj_slice text, struct bj_err *err)
 {
     struct walk w = {
-        .sets = sets, .n = n, .file = name, .text = text, .err = err};
-    if (!yaml_parser_initialize(&w.parser))
-        return bj_err_set(err, -ENOMEM, "%s", name);
-    yaml_parser_set_encoding(&w.parser, YAML_UTF8_ENCODING);
-    yaml_parser_set_input_string(
-        &w.parser, (const unsigned char *)(text.n > 0 ? text.p : ""), text.n);
-    int r = read_stream(&w);
-    yaml_parser_delete(&w.parser);
+        .sets = sets, .n = n, .yaml = {.name = name, .text = text, .err = err}};
+    int r = bj_yaml_open(&w.yaml);
+    if (r < 0)
+        return r;
+    r = read_stream(&w);
+    bj_yaml_close(&w.yaml);
     bj_optseen_free(&w.seen);
     return r;
 }

@@ -6,23 +6,20 @@
 #include "base/opt_value.h"
 #include "base/secret.h"
 #include "base/text.h"
+#include "base/yaml.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <yaml.h>
 
 enum { FILE_BYTES = 256 << 10, LIST_MAX = 256 };
-
-#define autodocument __attribute__((cleanup(yaml_document_delete)))
 
 /* A file being read. */
 struct walk {
     struct bj_web_conf *conf;
-    const char *path;
+    struct bj_yaml yaml;
     yaml_document_t *doc;
-    struct bj_err *err;
 };
 
 /* A key of a section, and the function that stores its value at at; take NULL:
@@ -75,23 +72,14 @@ const char *bj_web_conf_any_hash(const struct bj_web_conf *c)
 /* --- values ----------------------------------------------------------------
  */
 
-static struct bj_slice scalar(const yaml_node_t *n)
-{
-    if (!n || n->type != YAML_SCALAR_NODE)
-        return (struct bj_slice){0};
-    return (struct bj_slice){(const char *)n->data.scalar.value,
-                             n->data.scalar.length};
-}
-
 static int wrong(struct walk *w, const yaml_node_t *n, const char *what)
 {
-    return bj_err_set(w->err, -EINVAL, "%s:%zu: %s", w->path,
-                      n->start_mark.line + 1, what);
+    return bj_yaml_wrong(&w->yaml, n->start_mark, "%s", what);
 }
 
 static int no_memory(struct walk *w)
 {
-    return bj_err_set(w->err, -ENOMEM, "%s", w->path);
+    return bj_err_set(w->yaml.err, -ENOMEM, "%s", w->yaml.name);
 }
 
 /* A text without NUL and control characters. */
@@ -105,7 +93,7 @@ static bool is_line(struct bj_slice s)
 
 static int take_file(struct walk *w, const yaml_node_t *value, void *at)
 {
-    struct bj_slice s = scalar(value), dir = bj_slice_str(w->path);
+    struct bj_slice s = bj_yaml_text(value), dir = bj_slice_str(w->yaml.name);
     char **ret = at;
     if (!is_line(s))
         return wrong(w, value, "the name of a file was expected");
@@ -124,7 +112,7 @@ static int take_file(struct walk *w, const yaml_node_t *value, void *at)
 
 static int take_pem(struct walk *w, const yaml_node_t *value, void *at)
 {
-    struct bj_slice s = scalar(value);
+    struct bj_slice s = bj_yaml_text(value);
     char **ret = at;
     if (!s.p || memchr(s.p, '\0', s.n))
         return wrong(w, value, "a text in PEM was expected");
@@ -151,7 +139,8 @@ static int each_text(struct walk *w, const yaml_node_t *value,
     for (yaml_node_item_t *i = value->data.sequence.items.start;
          r == 0 && i < value->data.sequence.items.top; i++) {
         const yaml_node_t *n = yaml_document_get_node(w->doc, *i);
-        if (scalar(n).n == 0 || !is_line(scalar(n)) || at->n == LIST_MAX)
+        if (bj_yaml_text(n).n == 0 || !is_line(bj_yaml_text(n)) ||
+            at->n == LIST_MAX)
             return wrong(w, n, "a list of texts was expected");
         r = take(w, n, at);
     }
@@ -160,7 +149,7 @@ static int each_text(struct walk *w, const yaml_node_t *value,
 
 static int take_san(struct walk *w, const yaml_node_t *n, void *at)
 {
-    return add_text(w, at, scalar(n));
+    return add_text(w, at, bj_yaml_text(n));
 }
 
 static int take_sans(struct walk *w, const yaml_node_t *value, void *at)
@@ -205,7 +194,7 @@ static int none_of(struct walk *w, const yaml_node_t *n, const char *what,
                    const void *ctx)
 {
     char text[280], list[240] = "a word was expected";
-    const struct bj_slice got = scalar(n);
+    const struct bj_slice got = bj_yaml_text(n);
     if (got.p)
         bj_suggest_or_list(got, at, ctx, list, sizeof(list));
     snprintf(text, sizeof(text), "%s: %s", what, list);
@@ -214,7 +203,7 @@ static int none_of(struct walk *w, const yaml_node_t *n, const char *what,
 
 static int take_curve(struct walk *w, const yaml_node_t *n, void *at)
 {
-    int i = find_choice(curves, scalar(n));
+    int i = find_choice(curves, bj_yaml_text(n));
     if (i < 0)
         return none_of(w, n, "curve_preferences", choice_at, curves);
     return add_text(w, at, bj_slice_str(curves[i].meaning));
@@ -235,7 +224,7 @@ static int take_auth(struct walk *w, const yaml_node_t *value, void *at)
         {"RequireAndVerifyClientCert", NULL},
         {NULL, NULL},
     };
-    int i = scalar(value).n ? find_choice(kinds, scalar(value)) : 0;
+    int i = bj_yaml_text(value).n ? find_choice(kinds, bj_yaml_text(value)) : 0;
     if (i < 0)
         return none_of(w, value, "client_auth_type", choice_at, kinds);
     *(unsigned *)at = (unsigned)i;
@@ -249,7 +238,7 @@ static int take_version(struct walk *w, const yaml_node_t *value, void *at)
                                              {"TLS12", NULL},
                                              {"TLS13", NULL},
                                              {NULL, NULL}};
-    int i = find_choice(versions, scalar(value));
+    int i = find_choice(versions, bj_yaml_text(value));
     if (i < 0)
         return none_of(w, value, "version", choice_at, versions);
     *(unsigned *)at = (unsigned)i;
@@ -258,7 +247,7 @@ static int take_version(struct walk *w, const yaml_node_t *value, void *at)
 
 static int take_bool(struct walk *w, const yaml_node_t *value, void *at)
 {
-    struct bj_slice s = scalar(value);
+    struct bj_slice s = bj_yaml_text(value);
     char shown[32], text[80];
     bj_text_clean(s, shown, sizeof(shown));
     snprintf(text, sizeof(text), "true or false was expected, not '%s'", shown);
@@ -280,7 +269,7 @@ static int take_http2(struct walk *w, const yaml_node_t *value, void *at)
 
 static int take_duration(struct walk *w, const yaml_node_t *value, void *at)
 {
-    if (bj_duration_parse(scalar(value), at) < 0)
+    if (bj_duration_parse(bj_yaml_text(value), at) < 0)
         return wrong(w, value, "interval: a duration such as 10ms is needed");
     return 0;
 }
@@ -288,7 +277,7 @@ static int take_duration(struct walk *w, const yaml_node_t *value, void *at)
 static int take_count(struct walk *w, const yaml_node_t *value, void *at)
 {
     uint64_t n = 0;
-    if (bj_slice_u64(scalar(value), &n) < 0 || n > 1000000)
+    if (bj_slice_u64(bj_yaml_text(value), &n) < 0 || n > 1000000)
         return wrong(w, value, "burst: a number up to 1000000 is needed");
     *(uint64_t *)at = n;
     return 0;
@@ -306,7 +295,7 @@ static int take_field(struct walk *w, const yaml_node_t *key,
 {
     char text[120];
     for (const struct field *f = fields; f->name; f++) {
-        if (!bj_slice_eq(bj_slice_str(f->name), scalar(key)))
+        if (!bj_slice_eq(bj_slice_str(f->name), bj_yaml_text(key)))
             continue;
         if (f->take)
             return f->take(w, value, (char *)base + f->off);
@@ -314,7 +303,7 @@ static int take_field(struct walk *w, const yaml_node_t *key,
                  f->help);
         return wrong(w, key, text);
     }
-    if (!is_line(scalar(key)))
+    if (!is_line(bj_yaml_text(key)))
         return wrong(w, key, "a name was expected");
     return none_of(w, key, "key", field_at, fields);
 }
@@ -322,9 +311,11 @@ static int take_field(struct walk *w, const yaml_node_t *key,
 static bool is_repeated(struct walk *w, const yaml_node_t *map,
                         const yaml_node_pair_t *end)
 {
-    struct bj_slice name = scalar(yaml_document_get_node(w->doc, end->key));
+    struct bj_slice name =
+        bj_yaml_text(yaml_document_get_node(w->doc, end->key));
     for (yaml_node_pair_t *p = map->data.mapping.pairs.start; p < end; p++)
-        if (bj_slice_eq(scalar(yaml_document_get_node(w->doc, p->key)), name))
+        if (bj_slice_eq(bj_yaml_text(yaml_document_get_node(w->doc, p->key)),
+                        name))
             return true;
     return false;
 }
@@ -352,7 +343,7 @@ static int add_user(struct walk *w, const yaml_node_t *key,
                     const yaml_node_t *value)
 {
     struct bj_web_conf *c = w->conf;
-    struct bj_slice name = scalar(key), hash = scalar(value);
+    struct bj_slice name = bj_yaml_text(key), hash = bj_yaml_text(value);
     if (name.n == 0 || memchr(name.p, ':', name.n) || !is_line(name))
         return wrong(w, key, "basic_auth_users: a name is needed");
     if (!hash.p || strlen(hash.p) != hash.n || !bj_secret_usable(hash.p))
@@ -464,7 +455,7 @@ static int take_header(struct walk *w, const yaml_node_t *key,
         {"X-Frame-Options", {"deny", "sameorigin"}},
         {"X-XSS-Protection", {NULL}},
     };
-    struct bj_slice name = scalar(key), s = scalar(value);
+    struct bj_slice name = bj_yaml_text(key), s = bj_yaml_text(value);
     size_t i = 0, n = 0, known_n = sizeof(known) / sizeof(known[0]);
     while (i < known_n && !bj_slice_eq(name, bj_slice_str(known[i].name)))
         i++;
@@ -535,28 +526,6 @@ static const struct field sections[] = {
     {NULL, NULL, 0, NULL},
 };
 
-/* The next document of the file; its root is NULL at the end. */
-static int load(struct walk *w, yaml_parser_t *parser, yaml_document_t *doc)
-{
-    if (yaml_parser_load(parser, doc))
-        return 0;
-    /* Without memory the loader itself names no error. */
-    if (parser->error == YAML_MEMORY_ERROR || !parser->problem)
-        return no_memory(w);
-    return bj_err_set(w->err, -EINVAL, "%s:%zu: %s", w->path,
-                      parser->problem_mark.line + 1, parser->problem);
-}
-
-/* A second document would be ignored, with its passwords. */
-static int expect_end(struct walk *w, yaml_parser_t *parser)
-{
-    autodocument yaml_document_t more = {0};
-    int r = load(w, parser, &more);
-    const yaml_node_t *root =
-        r == 0 ? yaml_document_get_root_node(&more) : NULL;
-    return root ? wrong(w, root, "a second document") : r;
-}
-
 static int take_document(struct walk *w)
 {
     struct bj_web_conf *c = w->conf;
@@ -566,27 +535,22 @@ static int take_document(struct walk *w)
     if (root) /* an empty file sets nothing */
         r = take_fields(w, root, sections, c);
     if (r == 0 && c->burst == 0)
-        r = bj_err_set(w->err, -EINVAL, "%s: rate_limit: burst is 0", w->path);
+        r = bj_err_set(w->yaml.err, -EINVAL, "%s: rate_limit: burst is 0",
+                       w->yaml.name);
     if (r == 0 && c->rate_usec > UINT64_MAX / 2 / c->burst)
-        r = bj_err_set(w->err, -EINVAL, "%s: rate_limit: interval is too long",
-                       w->path);
+        r = bj_err_set(w->yaml.err, -EINVAL,
+                       "%s: rate_limit: interval is too long", w->yaml.name);
     return r;
 }
 
 int bj_web_conf_parse(struct bj_web_conf *c, const char *path,
                       struct bj_slice text, struct bj_err *err)
 {
-    yaml_parser_t parser;
-    autodocument yaml_document_t doc = {0};
-    struct walk w = {c, path, &doc, err};
-    if (!yaml_parser_initialize(&parser))
-        return no_memory(&w);
-    yaml_parser_set_input_string(
-        &parser, (const unsigned char *)(text.n > 0 ? text.p : ""), text.n);
-    int r = load(&w, &parser, &doc);
-    if (r == 0 && yaml_document_get_root_node(&doc))
-        r = expect_end(&w, &parser);
-    yaml_parser_delete(&parser);
+    bj_autodocument doc = {0};
+    struct walk w = {.conf = c,
+                     .yaml = {.name = path, .text = text, .err = err},
+                     .doc = &doc};
+    int r = bj_yaml_document(&w.yaml, &doc);
     return r < 0 ? r : take_document(&w);
 }
 

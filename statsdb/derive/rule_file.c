@@ -3,12 +3,12 @@
 #include "base/hash.h"
 #include "base/opt.h"
 #include "base/text.h"
+#include "base/yaml.h"
 #include "statsdb/derive/rule_impl.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <yaml.h>
 
 /* --- one file -------------------------------------------------------------*/
 
@@ -16,28 +16,13 @@
  * nesting is refused, so that aliases cannot do harm. */
 struct reader {
     struct bj_rules *rules;
-    const char *name;
-    yaml_document_t doc;
-    struct bj_err *err;
+    struct bj_yaml yaml;
+    yaml_document_t *doc;
 };
-
-static int error_at(struct reader *d, const yaml_mark_t *mark, int r)
-{
-    size_t len = strlen(d->name);
-    const char *name = len > 100 ? d->name + len - 100 : d->name;
-    return bj_err_wrap(d->err, r, "%s:%zu:%zu", name, mark->line + 1,
-                       mark->column + 1);
-}
 
 static int wrong(struct reader *d, const yaml_node_t *n, const char *what)
 {
-    return error_at(d, &n->start_mark, bj_err_set(d->err, -EINVAL, "%s", what));
-}
-
-static struct bj_slice text_of(const yaml_node_t *n)
-{
-    return (struct bj_slice){(const char *)n->data.scalar.value,
-                             n->data.scalar.length};
+    return bj_yaml_wrong(&d->yaml, n->start_mark, "%s", what);
 }
 
 static const char *text_at(const void *ctx, size_t i)
@@ -60,14 +45,15 @@ static int get_text(struct reader *d, const yaml_node_t *n, size_t max,
 {
     if (n->type != YAML_SCALAR_NODE)
         return wrong(d, n, "a text is expected");
-    struct bj_slice s = text_of(n);
+    struct bj_slice s = bj_yaml_text(n);
     if (s.n > max)
         return wrong(d, n, "the text is too long");
     char clean[BJ_RULE_TEXT_MAX + 1];
     s.n = bj_text_clean(s, clean, sizeof(clean));
     s.p = clean;
     *ret = bj_arena_copy(&d->rules->arena, s);
-    return d->rules->arena.failed ? bj_err_set(d->err, -ENOMEM, "rules") : 0;
+    return d->rules->arena.failed ? bj_err_set(d->yaml.err, -ENOMEM, "rules")
+                                  : 0;
 }
 
 /* A list of texts, or a single one. */
@@ -83,7 +69,7 @@ static int get_list(struct reader *d, const yaml_node_t *n, unsigned max,
         return wrong(d, n, "a list is expected");
     for (const yaml_node_item_t *i = n->data.sequence.items.start;
          i < n->data.sequence.items.top; i++) {
-        const yaml_node_t *item = yaml_document_get_node(&d->doc, *i);
+        const yaml_node_t *item = yaml_document_get_node(d->doc, *i);
         if (*ret_n == max)
             return wrong(d, item, "the list is too long");
         int r = get_text(d, item, 200, &ret[*ret_n]);
@@ -97,8 +83,8 @@ static int get_list(struct reader *d, const yaml_node_t *n, unsigned max,
 static int get_bool(struct reader *d, const yaml_node_t *n, bool *ret)
 {
     if (n->type == YAML_SCALAR_NODE) {
-        *ret = bj_slice_eq(text_of(n), BJ_SLICE("true"));
-        if (*ret || bj_slice_eq(text_of(n), BJ_SLICE("false")))
+        *ret = bj_slice_eq(bj_yaml_text(n), BJ_SLICE("true"));
+        if (*ret || bj_slice_eq(bj_yaml_text(n), BJ_SLICE("false")))
             return 0;
     }
     return wrong(d, n, "true or false is expected");
@@ -129,8 +115,9 @@ static int get_url(struct reader *d, const yaml_node_t *n, struct bj_slice *ret)
 static int get_running(struct reader *d, const yaml_node_t *n, uint32_t *ret)
 {
     double sec;
-    if (n->type != YAML_SCALAR_NODE || bj_rule_number(text_of(n), &sec) < 0 ||
-        (sec > 0 && sec < 60) || sec < 0 || sec > 7 * 86400)
+    if (n->type != YAML_SCALAR_NODE ||
+        bj_rule_number(bj_yaml_text(n), &sec) < 0 || (sec > 0 && sec < 60) ||
+        sec < 0 || sec > 7 * 86400)
         return wrong(d, n, "a time from 1m to 7d is expected, or 0");
     *ret = (uint32_t)sec;
     return 0;
@@ -158,7 +145,8 @@ static int set_one(struct reader *d, struct bj_rule_text *t,
     int r = get_text(d, key, 64, &name);
     if (r < 0)
         return r;
-    if (v->type != YAML_SCALAR_NODE || bj_rule_number(text_of(v), &number) < 0)
+    if (v->type != YAML_SCALAR_NODE ||
+        bj_rule_number(bj_yaml_text(v), &number) < 0)
         return wrong(d, v, "a number is expected, with or without a unit");
     unsigned i = 0;
     while (i < t->sets && !bj_slice_eq(t->set[i].name, name))
@@ -177,8 +165,8 @@ static int get_set(struct reader *d, const yaml_node_t *n,
         return wrong(d, n, "names with numbers are expected");
     for (const yaml_node_pair_t *p = n->data.mapping.pairs.start;
          p < n->data.mapping.pairs.top; p++) {
-        int r = set_one(d, t, yaml_document_get_node(&d->doc, p->key),
-                        yaml_document_get_node(&d->doc, p->value));
+        int r = set_one(d, t, yaml_document_get_node(d->doc, p->key),
+                        yaml_document_get_node(d->doc, p->value));
         if (r < 0)
             return r;
     }
@@ -231,11 +219,11 @@ static int find_name(struct reader *d, const yaml_node_t *n,
     *ret = (struct bj_slice){NULL, 0};
     for (const yaml_node_pair_t *p = n->data.mapping.pairs.start;
          p < n->data.mapping.pairs.top; p++) {
-        const yaml_node_t *k = yaml_document_get_node(&d->doc, p->key);
+        const yaml_node_t *k = yaml_document_get_node(d->doc, p->key);
         if (k->type != YAML_SCALAR_NODE ||
-            !bj_slice_eq(text_of(k), BJ_SLICE("name")))
+            !bj_slice_eq(bj_yaml_text(k), BJ_SLICE("name")))
             continue;
-        int r = get_text(d, yaml_document_get_node(&d->doc, p->value), 64, ret);
+        int r = get_text(d, yaml_document_get_node(d->doc, p->value), 64, ret);
         if (r < 0)
             return r;
     }
@@ -262,8 +250,8 @@ static int finish_rule(struct reader *d, const yaml_node_t *n,
         return wrong(d, n, "a rule needs rows in when");
     if (t->text.n == 0)
         return wrong(d, n, "a rule needs a text");
-    int r = bj_rules_add(d->rules, t, d->err);
-    return r < 0 ? error_at(d, &n->start_mark, r) : 0;
+    int r = bj_rules_add(d->rules, t, d->yaml.err);
+    return r < 0 ? bj_yaml_position(&d->yaml, n->start_mark, r) : 0;
 }
 
 static int get_rule(struct reader *d, const yaml_node_t *n)
@@ -282,34 +270,34 @@ static int get_rule(struct reader *d, const yaml_node_t *n)
     t.name = name;
     for (const yaml_node_pair_t *p = n->data.mapping.pairs.start;
          r == 0 && p < n->data.mapping.pairs.top; p++) {
-        const yaml_node_t *k = yaml_document_get_node(&d->doc, p->key);
+        const yaml_node_t *k = yaml_document_get_node(d->doc, p->key);
         if (k->type != YAML_SCALAR_NODE)
             return wrong(d, k, "a key is expected");
-        r = get_key(d, &t, text_of(k), k,
-                    yaml_document_get_node(&d->doc, p->value));
+        r = get_key(d, &t, bj_yaml_text(k), k,
+                    yaml_document_get_node(d->doc, p->value));
     }
     return r < 0 ? r : finish_rule(d, n, &t);
 }
 
 static int get_rules(struct reader *d)
 {
-    yaml_node_t *root = yaml_document_get_root_node(&d->doc);
+    yaml_node_t *root = yaml_document_get_root_node(d->doc);
     if (!root)
         return 0; /* an empty file */
     if (root->type != YAML_MAPPING_NODE)
         return wrong(d, root, "rules: is expected");
     for (const yaml_node_pair_t *p = root->data.mapping.pairs.start;
          p < root->data.mapping.pairs.top; p++) {
-        const yaml_node_t *k = yaml_document_get_node(&d->doc, p->key);
-        const yaml_node_t *v = yaml_document_get_node(&d->doc, p->value);
+        const yaml_node_t *k = yaml_document_get_node(d->doc, p->key);
+        const yaml_node_t *v = yaml_document_get_node(d->doc, p->value);
         if (k->type != YAML_SCALAR_NODE ||
-            !bj_slice_eq(text_of(k), BJ_SLICE("rules")))
+            !bj_slice_eq(bj_yaml_text(k), BJ_SLICE("rules")))
             return wrong(d, k, "rules: is expected");
         if (v->type != YAML_SEQUENCE_NODE)
             return wrong(d, v, "a list of rules is expected");
         for (const yaml_node_item_t *i = v->data.sequence.items.start;
              i < v->data.sequence.items.top; i++) {
-            int r = get_rule(d, yaml_document_get_node(&d->doc, *i));
+            int r = get_rule(d, yaml_document_get_node(d->doc, *i));
             if (r < 0)
                 return r;
         }
@@ -317,76 +305,18 @@ static int get_rules(struct reader *d)
     return 0;
 }
 
-/* The error of libyaml. */
-static int syntax(struct reader *d, const yaml_parser_t *parser)
-{
-    if (parser->error == YAML_MEMORY_ERROR)
-        return bj_err_set(d->err, -ENOMEM, "rules");
-    const char *what = parser->problem ? parser->problem : "bad YAML";
-    return error_at(d, &parser->problem_mark,
-                    bj_err_set(d->err, -EINVAL, "%s", what));
-}
-
-static int start(yaml_parser_t *parser, struct bj_slice yaml,
-                 struct bj_err *err)
-{
-    if (!yaml_parser_initialize(parser))
-        return bj_err_set(err, -ENOMEM, "rules");
-    yaml_parser_set_input_string(parser, (const unsigned char *)yaml.p, yaml.n);
-    return 0;
-}
-
-/* Refuse deeper nesting than rules need, because libyaml's time grows with the
- * square of the depth. */
-static int check_depth(struct reader *d, struct bj_slice yaml)
-{
-    yaml_parser_t parser;
-    unsigned depth = 0;
-    bool end = false;
-    int r = start(&parser, yaml, d->err);
-    if (r < 0)
-        return r;
-    while (r == 0 && !end) {
-        yaml_event_t ev;
-        if (!yaml_parser_parse(&parser, &ev)) {
-            r = syntax(d, &parser);
-            break;
-        }
-        depth += ev.type == YAML_SEQUENCE_START_EVENT ||
-                 ev.type == YAML_MAPPING_START_EVENT;
-        depth -= ev.type == YAML_SEQUENCE_END_EVENT ||
-                 ev.type == YAML_MAPPING_END_EVENT;
-        end = ev.type == YAML_STREAM_END_EVENT;
-        if (depth > 4)
-            r = error_at(d, &ev.start_mark,
-                         bj_err_set(d->err, -EINVAL, "nested too deep"));
-        yaml_event_delete(&ev);
-    }
-    yaml_parser_delete(&parser);
-    return r;
-}
-
 /* Read YAML into rules. */
 static int rules_read(struct bj_rules *rules, const char *name,
                       struct bj_slice yaml, struct bj_err *err)
 {
-    struct reader d = {.rules = rules, .name = name, .err = err};
-    yaml_parser_t parser;
+    bj_autodocument doc = {0};
+    struct reader d = {.rules = rules,
+                       .yaml = {.name = name, .text = yaml, .err = err},
+                       .doc = &doc};
     if (yaml.n > BJ_RULE_FILE_MAX)
         return bj_err_set(err, -EINVAL, "%s: is too long", name);
-    int r = check_depth(&d, yaml);
-    if (r == 0)
-        r = start(&parser, yaml, err);
-    if (r < 0)
-        return r;
-    if (yaml_parser_load(&parser, &d.doc)) {
-        r = get_rules(&d);
-        yaml_document_delete(&d.doc);
-    } else {
-        r = syntax(&d, &parser);
-    }
-    yaml_parser_delete(&parser);
-    return r;
+    int r = bj_yaml_document(&d.yaml, &doc);
+    return r < 0 ? r : get_rules(&d);
 }
 
 /* --- loads the rules: the built-in ones, then those of the site's file ----*/

@@ -92,18 +92,18 @@ static void minimal(void **state)
 static const struct {
     const char *text, *message; /* part of the error */
 } mistakes[] = {
-    {"tls_server_config:\n  cert_file: a\n", ":2: tls_server_config: cert"},
+    {"tls_server_config:\n  cert_file: a\n", ":2:3: tls_server_config: cert"},
     {"tls_server_config:\n  key_file: a\n", "key_file without cert_file"},
     {"tls_server_config:\n  min_version: TLS12\n", "are missing"},
     {TLS "  cert: x\n", "a file and a text"},
     {TLS "  cipher_suites: [TLS_RSA_WITH_AES_128_CBC_SHA]\n",
-     ":4: cipher_suites is not supported"},
+     ":4:3: cipher_suites is not supported"},
     {TLS "  cert_ref: x\n", "cert_ref is not supported"},
     {TLS "  min_version: SSL30\n",
-     ":4: version: \'SSL30\' is unknown; expected TLS10, TLS11, "
+     ":4:16: version: \'SSL30\' is unknown; expected TLS10, TLS11, "
      "TLS12, TLS13"},
     {TLS "  min_version: TLS13\n  max_version: TLS12\n", "above"},
-    {TLS "  client_auth_type: Maybe\n", ":4: client_auth_type"},
+    {TLS "  client_auth_type: Maybe\n", ":4:21: client_auth_type"},
     {TLS "  client_ca_file: c\n", "without a client_auth_type"},
     {TLS "  client_auth_type: VerifyClientCertIfGiven\n",
      "client_ca_file is missing"},
@@ -115,44 +115,46 @@ static const struct {
     {TLS "  prefer_server_cipher_suites: perhaps\n", "true or false"},
     {TLS "  cert_file: a\n", "a key comes twice"},
     {TLS "  certfile: a\n",
-     ":4: key: 'certfile' is unknown; did you mean 'cert_file'?"},
+     ":4:3: key: 'certfile' is unknown; did you mean 'cert_file'?"},
     {"tls_config: {}\n",
-     ":1: key: 'tls_config' is unknown; expected tls_server_config, "
+     ":1:1: key: 'tls_config' is unknown; expected tls_server_config, "
      "http_server_config, basic_auth_users, rate_limit"},
     {TLS "  client_auth_type: RequireAndVerifyClientCerts\n",
-     ":4: client_auth_type: 'RequireAndVerifyClientCerts' is unknown; did you "
+     ":4:21: client_auth_type: 'RequireAndVerifyClientCerts' is unknown; did "
+     "you "
      "mean 'RequireAndVerifyClientCert'?"},
     {TLS "  client_auth_type: yes\n",
-     ":4: client_auth_type: 'yes' is unknown; expected NoClientCert, "
+     ":4:21: client_auth_type: 'yes' is unknown; expected NoClientCert, "
      "RequestClientCert, RequireAnyClientCert, VerifyClientCertIfGiven, "
      "RequireAndVerifyClientCert"},
     {TLS "  min_version: TLS1.2\n",
-     ":4: version: 'TLS1.2' is unknown; did you mean 'TLS12'?"},
+     ":4:16: version: 'TLS1.2' is unknown; did you mean 'TLS12'?"},
     {TLS "  curve_preferences: [P256]\n",
      "expected CurveP256, CurveP384, CurveP521, X25519"},
     {TLS "  prefer_server_cipher_suites: yes\n",
-     ":4: true or false was expected, not 'yes'"},
+     ":4:32: true or false was expected, not 'yes'"},
     {"http_server_config:\n  http2: true\n", "http2: "},
-    {"http_server_config:\n  headers:\n    Server: x\n", ":3: headers"},
-    {"http_server_config:\n  headers:\n    X-Frame-Options: no\n", ":3: "},
+    {"http_server_config:\n  headers:\n    Server: x\n", ":3:5: headers"},
+    {"http_server_config:\n  headers:\n    X-Frame-Options: no\n", ":3:22: "},
     {"http_server_config:\n  headers:\n    X-XSS-Protection: \"a\\nb: "
      "c\"\n",
-     ":3: headers"},
-    {"basic_auth_users:\n  a: secret\n", ":2: basic_auth_users"},
-    {"basic_auth_users:\n  a: $1$abc$zzz\n", ":2: basic_auth_users"},
+     ":3:23: headers"},
+    {"basic_auth_users:\n  a: secret\n", ":2:6: basic_auth_users"},
+    {"basic_auth_users:\n  a: $1$abc$zzz\n", ":2:6: basic_auth_users"},
     {"basic_auth_users:\n  'a:b': " HASH "\n", "a name is needed"},
-    {"basic_auth_users:\n  a: " HASH "\n  a: " HASH "\n", ":3: "},
+    {"basic_auth_users:\n  a: " HASH "\n  a: " HASH "\n", ":3:3: "},
     {"basic_auth_users: [a]\n", "NAME: HASH"},
-    {"rate_limit:\n  interval: often\n", ":2: interval"},
+    {"rate_limit:\n  interval: often\n", ":2:13: interval"},
     {"rate_limit:\n  interval: 1s\n  burst: 0\n", "burst is 0"},
-    {"rate_limit:\n  interval: 1s\n  burst: -1\n", ":3: burst"},
+    {"rate_limit:\n  interval: 1s\n  burst: -1\n", ":3:10: burst"},
     {"auth_excluded_paths: [/health]\n", "auth_excluded_paths is not"},
     {"[]\n", "a mapping was expected"},
     {"a: {", "web.yml:"},
     {"rate_limit:\n  interval: 1s\n---\nbasic_auth_users:\n  a: " HASH "\n",
-     ":4: a second document"},
+     ":3:1: a second document"},
     {"rate_limit:\n  interval: 1s\n---\na: {", "web.yml:"},
-    {"? [x]\n: y\n", ":1: a name was expected"},
+    {"rate_limit: [[[[1]]]]\n", ":1:16: nested too deep"},
+    {"? [x]\n: y\n", ":1:3: a name was expected"},
 };
 
 static void wrong(void **state)

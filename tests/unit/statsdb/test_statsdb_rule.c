@@ -216,6 +216,7 @@ static void test_refused(void **state)
         {"rules:\n- name: cpu_low\n  when: [a,b,c,d,e,f,g,h,i]\n",
          "f:3:26: the list is too long"},
         {"rules:\n- name: [\n", "f:3:1: "},
+        {"rules: []\n---\nrules: []\n", "f:2:1: a second document"},
         {"rules:\n- &a [*a]\n", "f:2:3: a rule"},
         {"\xff", "f:"},
         {"rules: [[[[[[[[[[[[", "f:1:11: nested too deep"},

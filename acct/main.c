@@ -467,24 +467,27 @@ static char **arguments(const struct bj_optset *sets, size_t n, int *argc,
     char **v = calloc(2 * all + 3, sizeof(*v));
     const char *as = called_as(argv[0]);
     *ret_report = as != NULL;
-    if (word && v) {
-        size_t words = bj_words_cut(sets, n, letters, argc, argv, word);
-        int to = 0;
-        v[to++] = argv[0];
-        if (access(CONFIG_FILE, F_OK) == 0)
-            v[to++] = file;
-        if (as)
-            v[to++] = (char *)(uintptr_t)as; /* is only read */
-        for (int i = 1; i < *argc; i++)
-            v[to++] = argv[i];
-        size_t i = !as && words > 0 && strcmp(word[0], "report") == 0;
-        *ret_report = as || i > 0;
-        for (; i < words; i++) {
-            v[to++] = option;
-            v[to++] = word[i];
-        }
-        *argc = to;
+    if (!word || !v) {
+        free(word);
+        free(v);
+        return NULL;
     }
+    size_t words = bj_words_cut(sets, n, letters, argc, argv, word);
+    int to = 0;
+    v[to++] = argv[0];
+    if (access(CONFIG_FILE, F_OK) == 0)
+        v[to++] = file;
+    if (as)
+        v[to++] = (char *)(uintptr_t)as; /* is only read */
+    for (int i = 1; i < *argc; i++)
+        v[to++] = argv[i];
+    size_t i = !as && words > 0 && strcmp(word[0], "report") == 0;
+    *ret_report = as || i > 0;
+    for (; i < words; i++) {
+        v[to++] = option;
+        v[to++] = word[i];
+    }
+    *argc = to;
     free(word);
     return v;
 }

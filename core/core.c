@@ -124,7 +124,8 @@ static void take_conf(struct bj_core *core, const struct bj_conf *conf)
     core->own_conf = *conf;
     core->conf = &core->own_conf;
     for (int i = 0; i < BJ_COLLECTORS; i++)
-        core->own_conf.collect[i] = bj_conf_collects(conf, i);
+        core->own_conf.collect[i] =
+            bj_conf_collects(conf, (enum bj_collector_id)i);
     core->pool.max = (unsigned)keepable(conf->max_files);
     core->pool.base = (unsigned)conf->fd_base;
     if (conf->cluster)

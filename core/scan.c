@@ -229,7 +229,8 @@ static void add_trees(struct bj_core *core)
             continue;
         *f = (struct bj_hier_scan){.core = core, .hier = h};
         const struct bj_tree_ops ops = {f, classify, appeared, lost, reads};
-        bj_tree_new(core->hiers.v[h].path, &ops, &core->pool, &f->tree);
+        if (bj_tree_new(core->hiers.v[h].path, &ops, &core->pool, &f->tree) < 0)
+            core->scan_usec = core->now_usec; /* again with the next pass */
     }
 }
 
@@ -257,6 +258,8 @@ static void find_hiers(struct bj_core *core)
         core->hiers.n == 0)
         bj_err_set(&core->hiers_err, -ENOENT,
                    "path.cgroupfs: no cgroup hierarchy in %s", root);
+    if (core->hiers_err.code == -ENOMEM)
+        core->scan_usec = core->now_usec;
     add_trees(core);
 }
 

@@ -66,8 +66,9 @@ static bool hidepid(const char *procfs, struct bj_slice mountinfo)
 static bool reads_jobs(const struct bj_conf *conf)
 {
     for (int i = 0; i < BJ_COLLECTORS; i++)
-        if (bj_conf_collects(conf, i) && i != BJ_COLLECT_NODE &&
-            i != BJ_COLLECT_EMISSIONS && i != BJ_COLLECT_CLUSTER)
+        if (bj_conf_collects(conf, (enum bj_collector_id)i) &&
+            i != BJ_COLLECT_NODE && i != BJ_COLLECT_EMISSIONS &&
+            i != BJ_COLLECT_CLUSTER)
             return true;
     return false;
 }

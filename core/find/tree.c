@@ -44,6 +44,7 @@ struct bj_tree {
     struct bj_fdpool *pool;
     char *path;
     bool refused; /* a hit was refused: scan again even without a change */
+    bool short_of_memory; /* a child of the current read was left out */
 };
 
 int bj_tree_new(const char *root, const struct bj_tree_ops *ops,
@@ -146,12 +147,15 @@ static struct node *child_new(struct bj_tree *t, const char *rel,
         return NULL;
     size_t n = strlen(name) + 1;
     struct node *c = calloc(1, sizeof(*c) + n);
-    if (!c)
+    if (!c) {
+        t->short_of_memory = true;
         return NULL;
+    }
     memcpy(c->name, name, n);
     c->ino = ino;
     c->hit = kind & BJ_PATH_HIT;
     if ((kind & BJ_PATH_INNER) && !make_inner(c, rel)) {
+        t->short_of_memory = true;
         free(c);
         return NULL;
     }
@@ -285,6 +289,7 @@ static int scan(struct bj_tree *t, struct inner *n)
     _Alignas(struct dirent64) char buf[32768];
     struct node **last = NULL;
     n->unseen = 0;
+    t->short_of_memory = false;
     for (const struct node *c = n->child; c; c = c->next)
         n->unseen++;
     ssize_t len;
@@ -300,7 +305,7 @@ static int scan(struct bj_tree *t, struct inner *n)
     if (fd != n->fd)
         close(fd);
     drop_unseen(t, n, r == 0);
-    return r;
+    return r == 0 && t->short_of_memory ? -ENOMEM : r;
 }
 
 static int scan_dir(struct bj_tree *t, struct inner *n, bool force, int depth)

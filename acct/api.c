@@ -290,36 +290,27 @@ static int jobs(void *source, const struct bj_acct_query *q, bj_acct_row_fn *fn,
 /* --- the source -------------------------------------------------------------
  */
 
-struct cluster_list {
-    uint64_t n;
-    int64_t complete_sec; /* the least of all */
-};
-
 static int on_cluster(void *ctx, struct bj_slice key, const struct bj_json *v,
                       struct bj_err *err)
 {
-    struct cluster_list *list = ctx;
     uint64_t ms = 0;
     (void)key;
-    (void)err;
     bool known = bj_json_u64(bj_json_get(v, "last_update_ms"), &ms) == 0;
-    int64_t sec = known ? (int64_t)(ms / 1000) : INT64_MIN;
-    if (list->n++ == 0 || sec < list->complete_sec)
-        list->complete_sec = sec;
-    return 0;
+    return bj_acct_cluster_add(ctx, bj_json_text(bj_json_get(v, "cluster")),
+                               known ? (int64_t)(ms / 1000) : INT64_MIN, err);
 }
 
-static int clusters(void *source, uint64_t *ret, int64_t *complete_sec,
+static int clusters(void *source, struct bj_acct_clusters *ret,
                     struct bj_err *err)
 {
-    struct cluster_list list = {.complete_sec = INT64_MIN};
     static const struct bj_json_target targets[] = {{"data", on_cluster},
                                                     {NULL, NULL}};
+    *ret = (struct bj_acct_clusters){NULL, 0, 0};
     int r = get(source, BJ_SLICE("/api/v1/clusters"), err);
     if (r == 0)
-        r = read_reply(source, targets, &list, err);
-    *ret = list.n;
-    *complete_sec = list.complete_sec;
+        r = read_reply(source, targets, ret, err);
+    if (r < 0)
+        free(ret->v);
     return r;
 }
 

@@ -1,6 +1,9 @@
 #include "acct/list.h"
 
+#include "base/array.h"
 #include "statsdb/job/job_name.h"
+
+#include <stdio.h>
 
 bool bj_acct_list_next(const struct bj_strv *list, struct bj_acct_at *at,
                        struct bj_slice *ret)
@@ -25,4 +28,16 @@ unsigned bj_acct_list_count(const struct bj_strv *list)
     while (bj_acct_list_next(list, &at, &v))
         n++;
     return n;
+}
+
+int bj_acct_cluster_add(struct bj_acct_clusters *list, struct bj_slice name,
+                        int64_t complete_sec, struct bj_err *err)
+{
+    if (!BJ_GROW(list->v, list->n + 1, list->room))
+        return bj_err_set(err, -ENOMEM, "clusters");
+    struct bj_acct_cluster *c = &list->v[list->n++];
+    snprintf(c->name, sizeof(c->name), "%.*s", (int)name.n,
+             name.n ? name.p : "");
+    c->complete_sec = complete_sec;
+    return 0;
 }

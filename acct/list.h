@@ -2,6 +2,7 @@
 #ifndef BJ_ACCT_LIST_H
 #define BJ_ACCT_LIST_H
 
+#include "acct/source.h"
 #include "base/opt.h"
 #include "base/slice.h"
 
@@ -20,5 +21,9 @@ bool bj_acct_list_next(const struct bj_strv *list, struct bj_acct_at *at,
                        struct bj_slice *ret);
 
 unsigned bj_acct_list_count(const struct bj_strv *list);
+
+/* Add a cluster to the list that a source returns.  0 or -ENOMEM. */
+int bj_acct_cluster_add(struct bj_acct_clusters *list, struct bj_slice name,
+                        int64_t complete_sec, struct bj_err *err);
 
 #endif

@@ -4,6 +4,7 @@
 #include "acct/out.h"
 #include "acct/period.h"
 #include "acct/report.h"
+#include "acct/running.h"
 #include "acct/store.h"
 #include "base/clock.h"
 #include "base/err.h"
@@ -145,16 +146,16 @@ static int columns(const struct bj_acct_conf *c,
     char with[] = "Cluster", usual[] = BJ_ACCT_FORMAT, every[] = "all";
     char *names[] = {with, usual}, *list[] = {every};
     struct bj_strv format = {names, 2};
-    uint64_t clusters = 0;
-    int64_t complete_sec;
+    struct bj_acct_clusters clusters;
     if (c->format.n > 0)
         return bj_acct_format(&c->format, ret, ret_n, err);
     if (strcmp(c->output, "list") == 0)
         return bj_acct_format(&(struct bj_strv){list, 1}, ret, ret_n, err);
-    int r = from->clusters(from->source, &clusters, &complete_sec, err);
+    int r = from->clusters(from->source, &clusters, err);
     if (r < 0)
         return r;
-    if (clusters < 2)
+    free(clusters.v);
+    if (clusters.n < 2)
         format = (struct bj_strv){names + 1, 1};
     return bj_acct_format(&format, ret, ret_n, err);
 }
@@ -214,6 +215,8 @@ static int times(struct bj_acct_conf *c, struct bj_err *err)
 
 struct printer {
     struct bj_acct_out *out;
+    struct bj_acct_running *running;
+    int64_t now_sec;
     uint64_t rows;
 };
 
@@ -221,22 +224,31 @@ static int print_row(void *ctx, const struct bj_acct_row *row,
                      struct bj_err *err)
 {
     struct printer *p = ctx;
+    struct bj_acct_row now;
     p->rows++;
-    return bj_acct_out_row(p->out, row, err);
+    int r = bj_acct_running_row(p->running, row, p->now_sec, &now, err);
+    return r < 0 ? r : bj_acct_out_row(p->out, &now, err);
 }
 
 static int print_jobs(const struct bj_acct_source *from,
-                      const struct bj_acct_query *q,
+                      const struct bj_acct_filter *filter,
                       const struct bj_acct_look *look, uint64_t *ret_rows,
                       struct bj_err *err)
 {
-    struct printer p = {NULL, 0};
+    struct printer p = {.now_sec = (int64_t)(bj_clock_wall_usec() / 1000000)};
+    struct bj_acct_query q = {.filter = *filter};
     int r = bj_acct_out_new(look, &p.out, err);
     if (r == 0)
-        r = from->jobs(from->source, q, print_row, &p, err);
+        r = bj_acct_running_new(from, look->column, look->columns, &p.running,
+                                err);
+    if (r == 0) {
+        q.columns = bj_acct_running_columns(p.running, &q.column);
+        r = from->jobs(from->source, &q, print_row, &p, err);
+    }
     if (r == 0)
         r = bj_acct_out_end(p.out, err);
     bj_acct_out_free(p.out);
+    bj_acct_running_free(p.running);
     *ret_rows = p.rows;
     return r;
 }
@@ -329,13 +341,19 @@ static int report_form(const struct bj_acct_conf *c,
 static int no_job(const struct bj_acct_source *from, const char *where,
                   struct bj_err *err)
 {
-    uint64_t clusters = 0;
-    int64_t complete_sec = INT64_MIN;
+    struct bj_acct_clusters clusters;
+    int64_t complete_sec = INT64_MAX; /* of all clusters */
     int64_t now_sec = (int64_t)(bj_clock_wall_usec() / 1000000);
     char age[BJ_AMOUNT_MAX];
     struct bj_err ignored = {0};
-    int r = from->clusters(from->source, &clusters, &complete_sec, &ignored);
-    if (r < 0 || complete_sec == INT64_MIN || complete_sec > now_sec)
+    int r = from->clusters(from->source, &clusters, &ignored);
+    for (size_t i = 0; r == 0 && i < clusters.n; i++)
+        if (clusters.v[i].complete_sec != INT64_MIN &&
+            clusters.v[i].complete_sec < complete_sec)
+            complete_sec = clusters.v[i].complete_sec;
+    if (r == 0)
+        free(clusters.v);
+    if (r < 0 || complete_sec > now_sec)
         return bj_err_set(err, -EINVAL, "no job found%s", where);
     return bj_err_set(
         err, -EINVAL,
@@ -428,9 +446,7 @@ static int run(struct bj_acct_conf *c, struct bj_err *err)
     }
     r = columns(c, &from, column, &look.columns, err);
     if (r == 0)
-        r = print_jobs(&from,
-                       &(struct bj_acct_query){c->filter, column, look.columns},
-                       &look, &rows, err);
+        r = print_jobs(&from, &c->filter, &look, &rows, err);
     if (r == 0 && rows == 0 && look.form <= BJ_ACCT_LIST) {
         struct bj_err why = {0};
         no_job(&from,

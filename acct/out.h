@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-enum { BJ_ACCT_COLUMNS_MAX = BJ_ROW_KEYS }; /* in one table */
+enum { BJ_ACCT_COLUMNS_MAX = 128 }; /* in one table */
 
 /* Find the columns for a list of names; an entry may hold several names with
  * commas between.  "all" selects all columns that have a title.  Stores *ret_n

@@ -37,11 +37,22 @@ struct bj_acct_site {
     struct bj_prices prices;
 };
 
+struct bj_acct_cluster {
+    char name[256];
+    int64_t complete_sec; /* its accounting is imported up to then; INT64_MIN:
+                             unknown */
+};
+
+struct bj_acct_clusters {
+    struct bj_acct_cluster *v;
+    size_t n, room;
+};
+
 struct bj_acct_source {
     int (*site)(void *source, struct bj_acct_site *ret, struct bj_err *err);
-    /* The number of clusters that have jobs, and the time up to which the
-     * accounting of all of them is imported; INT64_MIN: unknown. */
-    int (*clusters)(void *source, uint64_t *ret, int64_t *complete_sec,
+    /* The clusters that have jobs; the caller frees ret->v, if 0 is returned.
+     */
+    int (*clusters)(void *source, struct bj_acct_clusters *ret,
                     struct bj_err *err);
     /* Passes the selected jobs to fn, the newest first.
      *   -EINVAL  unknown state */

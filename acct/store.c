@@ -1,5 +1,6 @@
 #include "acct/store.h"
 
+#include "acct/list.h"
 #include "acct/query.h"
 #include "statsdb/job/job_read.h"
 #include "statsdb/tables/site_zone.h"
@@ -28,18 +29,22 @@ static int site(void *source, struct bj_acct_site *ret, struct bj_err *err)
     return r < 0 ? r : bj_prices_read(bj_store_db(source), &ret->prices, err);
 }
 
-static int clusters(void *source, uint64_t *ret, int64_t *complete_sec,
+static int clusters(void *source, struct bj_acct_clusters *ret,
                     struct bj_err *err)
 {
-    struct bj_db *db = bj_store_db(source);
-    int64_t n = 0;
-    int r = bj_db_int(db, "SELECT count(*) FROM cluster", &n, err);
-    if (r == 0)
-        r = bj_db_int(db,
-                      "SELECT min(t) FROM (SELECT max(v.to_sec) AS t FROM"
-                      " covered AS v GROUP BY v.cluster) AS c",
-                      complete_sec, err); /* BJ_SQL_NULL is INT64_MIN */
-    *ret = (uint64_t)n;
+    struct bj_st *st = NULL;
+    *ret = (struct bj_acct_clusters){NULL, 0, 0};
+    int r = bj_db_prepare(bj_store_db(source),
+                          "SELECT c.name, max(v.to_sec) FROM cluster AS c LEFT"
+                          " JOIN covered AS v ON v.cluster = c.name GROUP BY"
+                          " c.id ORDER BY 1",
+                          &st, err);
+    while (r == 0 && (r = bj_st_row(st, err)) > 0)
+        r = bj_acct_cluster_add(ret, bj_st_get_text(st, 0),
+                                bj_st_get_i64(st, 1), err);
+    bj_st_finalize(st);
+    if (r < 0)
+        free(ret->v);
     return r;
 }
 

@@ -378,7 +378,7 @@ const struct bj_column bj_job_columns[] = {
          "Time from eligible to start.", "j.start", "j.eligible", "j.submit"),
     PLAIN("elapsed_seconds", "Elapsed", INT, SECONDS, "j.elapsed",
           "Run time without suspension; of a running job until the last "
-          "import."),
+          "import, in batchjob_acct until now."),
     PLAIN("suspended_seconds", "Suspended", INT, SECONDS, "j.suspended",
           "Time it was suspended."),
     PLAIN("time_limit_seconds", "Timelimit", LIMIT, SECONDS, "j.time_limit",

@@ -12,7 +12,7 @@
 /* --- cells -----------------------------------------------------------------
  */
 
-enum { BJ_ROW_KEYS = 128 }; /* maximum number in a row */
+enum { BJ_ROW_KEYS = 144 }; /* maximum number in a row */
 
 enum bj_cell_kind {
     BJ_CELL_NULL,

@@ -22,16 +22,19 @@ def set_up(site):
     db = sqlite3.connect(site.store)
     db.execute("UPDATE user SET name = ? WHERE name = 'user2'", (USER,))
     ids = [i for i, in db.execute("SELECT id FROM job WHERE \"end\" IS NOT NULL AND"
-                                  " array_job_id IS NULL ORDER BY at DESC LIMIT 6")]
+                                  " array_job_id IS NULL ORDER BY at DESC LIMIT 9")]
     db.execute("UPDATE job SET time_limit = 9223372036854775807 WHERE id = ?", ids[:1])
     db.execute("UPDATE job SET time_limit = NULL WHERE id = ?", ids[1:2])
     db.execute("UPDATE job SET array_job_id = 4000, array_task = id WHERE id IN (?, ?)", ids[2:4])
+    db.execute("UPDATE job SET \"end\" = NULL, state = 2, elapsed = 10, suspended = 5, cpus = 3, cpu_sec = NULL"
+               " WHERE id IN (?, ?, ?)", ids[6:9])
     site.ids = [i for i, in db.execute("SELECT jobid FROM job WHERE id IN (?, ?)", ids[4:6])]
     site.mid, = db.execute("SELECT at FROM job ORDER BY at LIMIT 1 OFFSET 30").fetchone()
     site.other, = db.execute("SELECT jobid FROM job WHERE user <> (SELECT id FROM user WHERE"
                              " name = ?) LIMIT 1", (USER,)).fetchone()
     db.commit()
     db.close()
+    site.age_imports()
     os.chmod(site.store, 0o600)
     p = subprocess.run([SERVER, "make-token", USER, "2999-01-01"], capture_output=True, text=True)
     site.token = p.stderr.strip()
@@ -67,6 +70,29 @@ def not_imported(site):
             m = re.search(r"no job found; the last import was (\w+) ago", p.stderr)
             ages = {text_of(int(t) - complete) for t in range(int(before) - 1, int(time.time()) + 2)}
             check(m and m[1] in ages, "%s: no job, with the age of the import" % what[0], p.stderr, *ages)
+
+
+def until_now(site):
+    """The time of a running job counts until now if its cluster was imported just now, from store and API."""
+    form = "--format=key,elapsed_seconds,cpu_allocated_seconds,cpus,start_ms,suspended_seconds"
+    options = ["--state=running", "--output=json", form]
+    imported = {j["key"]: j for j in json.loads(from_store_and_api(site, *options)[0].stdout)}
+    age = sqlite3.connect(site.store).execute("SELECT max(to_sec) FROM covered").fetchone()[0] - int(time.time())
+    site.age_imports(age)
+    before = int(time.time())
+    for name, p in zip(("store", "API"), from_store_and_api(site, *options)):
+        bad = []
+        for job in json.loads(p.stdout):
+            was = imported[job["key"]]
+            begin = job["start_ms"] // 1000 + (job["suspended_seconds"] or 0)
+            least, most = before - begin, int(time.time()) - begin
+            more = job["elapsed_seconds"] - was["elapsed_seconds"]
+            if not (was["elapsed_seconds"] < least <= job["elapsed_seconds"] <= most
+                    and job["cpu_allocated_seconds"] == was["cpu_allocated_seconds"] + more * job["cpus"]):
+                bad.append((was, job))
+        check(not bad and len(imported) > 2, "%s: running jobs have their time until now" % name, bad[:3], len(imported))
+    site.age_imports(3600)
+    site.url = "http://127.0.0.1:%d" % site.port
 
 
 def text_of(sec):
@@ -190,4 +216,4 @@ def refusals(site):
           "without a store the error names the server", p.stderr)
 
 
-sys.exit(run(set_up, selections, not_imported, groups, users, refusals, count=60, days=20))
+sys.exit(run(set_up, selections, until_now, not_imported, groups, users, refusals, count=60, days=20))

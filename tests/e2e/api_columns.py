@@ -54,6 +54,7 @@ def set_up(site):
     measured, = db.execute("SELECT jobid FROM job WHERE id = ?", (ids[13],)).fetchone()
     db.commit()
     db.close()
+    site.age_imports()
     key = site.add_measurements(measured)
     site.start("--access.trust-loopback", "--access.admins=boss", "--query.max-rows=100000")
     site.names = list(site.fetch("/api/v1/jobs/" + urllib.parse.quote(key), user("boss")).data[0])

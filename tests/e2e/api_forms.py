@@ -541,6 +541,7 @@ def main():
     site = Wide("UTC", int(time.time()), count=1500, days=50, seed=seed, wide=True)
     try:
         site.fill()
+        site.age_imports()
         rng = random.Random(seed)
         jobs(site, rng)
         periods(site, rng)

@@ -271,6 +271,14 @@ class Site:
         self.refresh()
         return key
 
+    def age_imports(self, sec=3600):
+        """Make the imports older: batchjob_acct then shows running jobs as they were imported, not until now."""
+        db = sqlite3.connect(self.store)
+        db.execute("UPDATE covered SET to_sec = to_sec - ?", (sec,))
+        db.commit()
+        db.close()
+        self.refresh()
+
     def refresh(self):
         """Restart a server that reads a copy, after a change of the store."""
         if self.postgres and self.server:

@@ -1,6 +1,8 @@
 /* batchjob_acct: the output as a table, list, CSV and JSON. */
 #include "tests/unit/statsdb/test_statsdb_acct.h"
 
+#include "acct/running.h"
+
 /* --- output --------------------------------------------------------------- */
 
 static int write_row(void *ctx, const struct bj_acct_row *row,
@@ -121,6 +123,118 @@ static void test_values(void **state)
                  "\"end\":null},\n{\"display_id\":\"3\",\"cpus\":4,"
                  "\"memory_efficiency_percent\":null,"
                  "\"time_limit_seconds\":null,\"end\":null}\n]\n");
+}
+
+/* --- running jobs --------------------------------------------------------- */
+
+enum { IMPORTED = T0 + 100 };
+
+struct running_case {
+    const char *jobid, *cluster;
+    enum bj_job_state state;
+    uint64_t suspended, elapsed;
+    int64_t want, want_cpu; /* at T0 + 200; -1: unknown */
+};
+
+static const struct running_case running_cases[] = {
+    {"1", "one", BJ_STATE_RUNNING, 10, 50, 190, 760},
+    /* where the suspended time is unknown, the time since the import */
+    {"2", "one", BJ_STATE_RUNNING, BJ_ABSENT, 50, 150, 600},
+    {"3", "one", BJ_STATE_RUNNING, BJ_ABSENT, BJ_ABSENT, -1, -1},
+    {"4", "one", BJ_STATE_RUNNING, 0, BJ_ABSENT, 200, -1},
+    {"5", "one", BJ_STATE_SUSPENDED, 10, 50, 50, 200},
+    {"6", "one", BJ_STATE_COMPLETED, 0, 50, 50, 200},
+    /* never less than what was imported */
+    {"7", "one", BJ_STATE_RUNNING, 10, 300, 300, 1200},
+    /* this cluster was imported long ago, or never */
+    {"8", "two", BJ_STATE_RUNNING, 10, 50, 50, 200},
+    {"9", "new", BJ_STATE_RUNNING, 10, 50, 50, 200},
+};
+
+enum { RUNNING_CASES = sizeof(running_cases) / sizeof(running_cases[0]) };
+
+struct running_check {
+    struct bj_acct_running *running;
+    int64_t now;
+    unsigned rows;
+};
+
+static int on_running(void *ctx, const struct bj_acct_row *row,
+                      struct bj_err *err)
+{
+    struct running_check *k = ctx;
+    const bool late = k->now > IMPORTED + 600;
+    struct bj_acct_row now;
+    struct bj_job_value id, v[2];
+    assert_int_equal(bj_acct_running_row(k->running, row, k->now, &now, err),
+                     0);
+    assert_int_equal(now.value(now.ctx, 0, &id, err), 0);
+    for (size_t i = 0; i < RUNNING_CASES; i++) {
+        const struct running_case *c = &running_cases[i];
+        if (!bj_slice_eq(id.text, bj_slice_str(c->jobid)))
+            continue;
+        const int64_t stored =
+            c->elapsed == BJ_ABSENT ? -1 : (int64_t)c->elapsed;
+        for (unsigned n = 0; n < 2; n++)
+            assert_int_equal(now.value(now.ctx, n + 1, &v[n], err), 0);
+        assert_int_equal(v[0].known ? v[0].number : -1,
+                         late ? stored : c->want);
+        assert_int_equal(v[1].known ? v[1].number : -1, !late ? c->want_cpu
+                                                        : stored < 0
+                                                            ? -1
+                                                            : 4 * stored);
+        k->rows++;
+        return 0;
+    }
+    return 0;
+}
+
+static void check_running(struct acct_rig *w, int64_t now)
+{
+    const char *text = "jobid,Elapsed,CPUTime";
+    const struct bj_column *column[BJ_ACCT_COLUMNS_MAX];
+    struct bj_strv names = value_list(&text);
+    struct filter_case all = {.user = NULL};
+    struct bj_acct_query q = {.filter = make_filter(&all)};
+    struct bj_err err = {0};
+    struct running_check k = {.now = now};
+    struct bj_acct_source from;
+    unsigned n = 0;
+    assert_int_equal(bj_acct_format(&names, column, &n, &err), 0);
+    assert_int_equal(bj_acct_store_open(w->f.path, false, &from, &err), 0);
+    assert_int_equal(bj_acct_running_new(&from, column, n, &k.running, &err),
+                     0);
+    q.columns = bj_acct_running_columns(k.running, &q.column);
+    if (from.jobs(from.source, &q, on_running, &k, &err) < 0)
+        fail_msg("%s", err.msg);
+    assert_int_equal(k.rows, RUNNING_CASES);
+    bj_acct_running_free(k.running);
+    from.close(from.source);
+}
+
+/* The time of a running job counts until now, unless its cluster was not
+ * imported for ten minutes. */
+static void test_running(void **state)
+{
+    struct acct_rig *w = *state;
+    for (size_t i = 0; i < RUNNING_CASES; i++) {
+        const struct running_case *c = &running_cases[i];
+        struct bj_sched_job j = make_job(c->jobid, "ada", T0);
+        j.state = c->state;
+        if (c->state != BJ_STATE_COMPLETED)
+            j.end_sec = BJ_ABSENT;
+        j.suspended_sec = c->suspended;
+        j.elapsed_sec = c->elapsed;
+        j.cpus = 4;
+        put(w, c->cluster, &j);
+    }
+    struct bj_db *db = db_open(w->f.path);
+    db_exec(db, "INSERT INTO covered(cluster, source, from_sec, to_sec)"
+                " VALUES('one', 'sacct', 0, 1700000100),"
+                " ('two', 'sacct', 0, 1699999000)");
+    bj_db_close(db);
+    check_running(w, T0 + 200);
+    check_running(w, IMPORTED + 601);
 }
 
 /* Counts have separators of thousands; ids do not. */
@@ -335,10 +449,9 @@ static void test_format(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_values),  TEST(test_energy),
-        TEST(test_derived), TEST(test_hostile),
-        TEST(test_many),    TEST(test_counts),
-        TEST(test_far),     cmocka_unit_test(test_format),
+        TEST(test_values),  TEST(test_energy),  TEST(test_derived),
+        TEST(test_hostile), TEST(test_many),    TEST(test_counts),
+        TEST(test_far),     TEST(test_running), cmocka_unit_test(test_format),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

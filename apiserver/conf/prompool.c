@@ -21,55 +21,7 @@ const struct bj_opt bj_prompool_opts[] = {
      .help = "URL of the Prometheus server with the time series of jobs. "
              "Empty: none.",
      .more = "Set it to show curves on job pages."},
-    {.name = "prometheus.user",
-     .kind = BJ_OPT_STR,
-     .off = AT(server.user),
-     .arg = "NAME",
-     .help = "User name for the Prometheus server (basic authentication).",
-     .more = "Set it when the server requires a password."},
-    {.name = "prometheus.password-file",
-     .kind = BJ_OPT_STR,
-     .off = AT(server.password_file),
-     .arg = "FILE",
-     .help = "File with the password for the Prometheus server. Read for each "
-             "query.",
-     .more = "Needed together with prometheus.user."},
-    {.name = "prometheus.token-file",
-     .kind = BJ_OPT_STR,
-     .off = AT(server.token_file),
-     .arg = "FILE",
-     .help = "File with a bearer token, instead of a password. Read for each "
-             "query.",
-     .more = "Set it when the server requires a token."},
-    {.name = "prometheus.ca-file",
-     .kind = BJ_OPT_STR,
-     .off = AT(server.ca_file),
-     .arg = "FILE",
-     .help = "CA certificates to verify the Prometheus server with. Default: "
-             "the system's.",
-     .more = "Set it when its certificate is signed by your own CA.",
-     .rare = true},
-    {.name = "prometheus.cert-file",
-     .kind = BJ_OPT_STR,
-     .off = AT(server.cert_file),
-     .arg = "FILE",
-     .help = "Client certificate of this program for the Prometheus server.",
-     .more = "Set it when the server requires client certificates.",
-     .rare = true},
-    {.name = "prometheus.key-file",
-     .kind = BJ_OPT_STR,
-     .off = AT(server.key_file),
-     .arg = "FILE",
-     .help = "Private key of that certificate. Default: in the same file.",
-     .more = "Set it when the key is in another file.",
-     .rare = true},
-    {.name = "prometheus.header",
-     .kind = BJ_OPT_LIST,
-     .off = AT(server.headers),
-     .arg = "NAME: VALUE",
-     .help = "HTTP header of each query, such as X-Scope-OrgID: site.",
-     .more = "Set it for Mimir and other servers with tenants.",
-     .rare = true},
+    BJ_PROM_CLIENT_OPTS(AT(server)),
     {.name = "prometheus.match",
      .kind = BJ_OPT_LIST,
      .off = AT(server.match),
@@ -144,22 +96,6 @@ int bj_prompool_check(const struct bj_prompool_conf *c, struct bj_err *err)
 /* --- start and end ----------------------------------------------------------
  */
 
-static int copy_list(struct bj_strv *to, const struct bj_strv *from)
-{
-    to->v = calloc(from->n + 1, sizeof(*to->v));
-    for (to->n = 0; to->v && to->n < from->n; to->n++)
-        if (!(to->v[to->n] = strdup(from->v[to->n])))
-            return -ENOMEM;
-    return to->v ? 0 : -ENOMEM;
-}
-
-static void free_list(struct bj_strv *l)
-{
-    for (size_t i = 0; i < l->n; i++)
-        free(l->v[i]);
-    free(l->v);
-}
-
 /* Copy all texts of a configuration. */
 static char **text_of(struct bj_prom_conf *c, unsigned i)
 {
@@ -178,7 +114,9 @@ static int copy_conf(struct bj_prom_conf *to, const struct bj_prom_conf *from)
     for (unsigned i = 0; r == 0 && text_of(to, i); i++)
         if (*text_of(&c, i) && !(*text_of(to, i) = strdup(*text_of(&c, i))))
             r = -ENOMEM;
-    return r < 0 ? r : copy_list(&to->headers, &c.headers);
+    for (size_t i = 0; r == 0 && i < c.headers.n; i++)
+        r = bj_strv_add(&to->headers, strdup(c.headers.v[i])) ? 0 : -ENOMEM;
+    return r;
 }
 
 int bj_prompool_new(const struct bj_prompool_conf *conf,
@@ -225,7 +163,7 @@ void bj_prompool_unref(struct bj_prompool *p)
     pthread_mutex_destroy(&p->lock);
     for (unsigned i = 0; text_of(&p->conf, i); i++)
         free(*text_of(&p->conf, i));
-    free_list(&p->conf.headers);
+    bj_strv_free(&p->conf.headers);
     free(p);
 }
 

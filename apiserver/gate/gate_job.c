@@ -101,7 +101,7 @@ void bj_gate_job_free(struct bj_gate_job *j)
     leave_list(j);
     bj_settings_unref(j->settings);
     bj_settings_unref(j->used_settings);
-    bj_gate_request_clear(&j->request);
+    bj_prom_request_clear(&j->request);
     bj_buf_free(&j->path);
     bj_buf_free(&j->form);
     bj_buf_free(&j->reply_body);
@@ -137,23 +137,25 @@ int bj_gate_job_prepare(struct bj_gate_job *j,
     j->used_settings = bj_settings_ref(settings);
     j->gzip = !j->keep &&
               bj_accept_gzip(bj_http_header(j->call->req, "Accept-Encoding"));
+    const struct bj_slice form = {j->form.p, j->form.len};
+    int r = bj_prom_request_make(&j->request, &server->client, j->path.p,
+                                 j->post ? BJ_SLICE("") : form,
+                                 j->gzip ? "Accept-Encoding: gzip" : NULL, err);
+    struct bj_fetch_request *f = &j->request.fetch;
+    f->method = j->post ? "POST" : "GET";
+    f->form = true;
+    if (j->post)
+        f->body = form;
+    f->total_usec = j->end_usec - now_usec;
+    f->max_bytes = j->keep ? KEPT_BYTES : (size_t)j->settings->conf->gate.bytes;
     /* with few requests, large pieces cost less */
-    const size_t piece = running <= FEW ? LARGE_BYTES : SMALL_BYTES;
-    const struct bj_gate_target t = {
-        .path = j->path.p,
-        .form = {j->form.p, j->form.len},
-        .post = j->post,
-        .gzip = j->gzip,
-        .usec = j->end_usec - now_usec,
-        .max_bytes =
-            j->keep ? KEPT_BYTES : (size_t)j->settings->conf->gate.bytes,
-        .piece_bytes = piece};
-    return bj_gate_request_make(&j->request, server, &t, err);
+    f->piece_bytes = running <= FEW ? LARGE_BYTES : SMALL_BYTES;
+    return r;
 }
 
 void bj_gate_job_reset(struct bj_gate_job *j)
 {
-    bj_gate_request_clear(&j->request);
+    bj_prom_request_clear(&j->request);
     bj_settings_unref(j->used_settings);
     j->used_settings = NULL;
     j->reply_body.len = 0;

@@ -2,9 +2,10 @@
 #ifndef BJ_APISERVER_GATE_GATE_JOB_H
 #define BJ_APISERVER_GATE_GATE_JOB_H
 
+#include "apiserver/conf/gate_servers.h"
 #include "apiserver/frame/call.h"
 #include "apiserver/frame/request_log.h"
-#include "apiserver/gate/gate_request.h"
+#include "base/fetches.h"
 #include "base/stream.h"
 
 #include <pthread.h>
@@ -38,7 +39,7 @@ struct bj_gate_job {
     struct bj_gate_upstream *upstream, *failed; /* failed: not dereferenced */
     struct bj_settings
         *used_settings; /* settings that request uses; a reference */
-    struct bj_gate_request request;
+    struct bj_prom_request request;
     bool has_head;            /* the next three are known */
     bool packed;              /* the body is compressed by gzip */
     unsigned status;          /* status of the reply */

@@ -1,7 +1,6 @@
 #include "apiserver/gate/gate_pool.h"
 
 #include "apiserver/frame/settings.h"
-#include "apiserver/gate/gate_request.h"
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -28,7 +27,7 @@ struct member {
     uint64_t check_usec;       /* when the next check is due */
     uint64_t wait_usec;        /* time between checks while it is down */
     struct bj_flow *flow;      /* flow of the running check */
-    struct bj_gate_request request;
+    struct bj_prom_request request;
     uint64_t queries, failures; /* metrics */
 };
 
@@ -113,7 +112,7 @@ static void on_end(void *ctx, const struct bj_fetch_reply *reply, int code,
     } else {
         bj_gate_pool_worked(&m->up);
     }
-    bj_gate_request_clear(&m->request);
+    bj_prom_request_clear(&m->request);
 }
 
 static void begin_check(struct member *m, struct bj_fetches *fetches)
@@ -121,12 +120,14 @@ static void begin_check(struct member *m, struct bj_fetches *fetches)
     static const struct bj_flow_events events = {on_head, on_piece, on_end};
     /* all servers respond to this path below the URL of the API, once they are
      * ready */
-    const struct bj_gate_target target = {.path = "/api/v1/status/buildinfo",
-                                          .usec = PATIENCE_USEC,
-                                          .max_bytes = REPLY_BYTES};
+    static const char path[] = "/api/v1/status/buildinfo";
     struct bj_err err = {0};
     char text[320];
-    int r = bj_gate_request_make(&m->request, m->up.conf, &target, &err);
+    int r = bj_prom_request_make(&m->request, &m->up.conf->client, path,
+                                 BJ_SLICE(""), NULL, &err);
+    m->request.fetch.method = "GET";
+    m->request.fetch.total_usec = PATIENCE_USEC;
+    m->request.fetch.max_bytes = REPLY_BYTES;
     if (r == 0)
         r = bj_fetches_start(fetches, &m->request.fetch, &events, m, &m->flow,
                              &err);
@@ -134,7 +135,7 @@ static void begin_check(struct member *m, struct bj_fetches *fetches)
         return;
     m->flow = NULL;
     check_failed(m, bj_err_reason(&err, text, sizeof(text)));
-    bj_gate_request_clear(&m->request);
+    bj_prom_request_clear(&m->request);
 }
 
 uint64_t bj_gate_pool_check(struct bj_gate_pool *p, struct bj_fetches *fetches,
@@ -156,7 +157,7 @@ static void end_check(struct member *m, struct bj_fetches *fetches)
     if (m->flow)
         bj_fetches_cancel(fetches, m->flow);
     m->flow = NULL;
-    bj_gate_request_clear(&m->request);
+    bj_prom_request_clear(&m->request);
 }
 
 void bj_gate_pool_stop(struct bj_gate_pool *p, struct bj_fetches *fetches)

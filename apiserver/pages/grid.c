@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "statsdb/prom/prom.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,17 +89,19 @@ int bj_grid_new(struct bj_call *c, struct bj_slice cluster, unsigned points,
     return 0;
 }
 
+/* The value of $S, the only placeholder. */
+static void put_selector(const void *ctx, char x, struct bj_buf *b)
+{
+    const struct bj_grid *g = ctx;
+    (void)x;
+    bj_buf_str(b, g->selector.failed ? "" : g->selector.p);
+}
+
 void bj_grid_add(struct bj_grid *g, const char *part, const char *promql)
 {
     struct bj_buf *b = &g->query;
     bj_buf_str(b, g->parts > 0 ? " or label_replace(" : "label_replace(");
-    for (const char *p = promql; *p; p++)
-        if (p[0] == '$' && p[1] == 'S') {
-            bj_buf_str(b, g->selector.failed ? "" : g->selector.p);
-            p++;
-        } else {
-            bj_buf_put(b, p, 1);
-        }
+    bj_prom_expand(b, promql, put_selector, g);
     bj_buf_printf(b, ",\"bj\",\"%s\",\"\",\"\")", part);
     g->part[g->parts++] = part;
 }

@@ -1,4 +1,5 @@
 #include "report/chart/series.h"
+#include "statsdb/prom/prom.h"
 
 #include <string.h>
 
@@ -72,38 +73,15 @@ int bj_series_find(struct bj_slice name)
 /* --- the selector ----------------------------------------------------------
  */
 
-/* Append a string of PromQL, which uses the escapes of Go. */
-static void put_string(struct bj_buf *b, struct bj_slice s)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        if (s.p[i] == '"' || s.p[i] == '\\')
-            bj_buf_str(b, "\\");
-        if (s.p[i] == '\n')
-            bj_buf_str(b, "\\n");
-        else
-            bj_buf_put(b, &s.p[i], 1);
-    }
-}
-
-/* Append text, escaped for a regular expression (RE2) in such a string. */
-static void put_plain(struct bj_buf *b, struct bj_slice s)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        if (strchr("\\.+*?()|[]{}^$", s.p[i]) && s.p[i])
-            bj_buf_str(b, "\\\\");
-        put_string(b, (struct bj_slice){s.p + i, 1});
-    }
-}
-
 void bj_series_selector(struct bj_buf *b, const struct bj_series_job *j)
 {
     bj_buf_str(b, "{jobid=\"");
-    put_string(b, j->id);
+    bj_prom_put(b, j->id, false);
     bj_buf_str(b, "\"");
     /* Series without the label also match; the jobid selects among them. */
     if (j->user.n > 0) {
         bj_buf_str(b, ",user=~\"");
-        put_plain(b, j->user);
+        bj_prom_put(b, j->user, true);
         bj_buf_str(b, "|");
         if (j->uid >= 0) {
             bj_buf_u64(b, (uint64_t)j->uid);
@@ -113,7 +91,7 @@ void bj_series_selector(struct bj_buf *b, const struct bj_series_job *j)
     }
     if (j->cluster_label && j->cluster_label[0]) {
         bj_buf_printf(b, ",%s=~\"", j->cluster_label);
-        put_plain(b, j->cluster);
+        bj_prom_put(b, j->cluster, true);
         bj_buf_str(b, "|\"");
     }
     if (j->match && j->match[0])
@@ -124,37 +102,37 @@ void bj_series_selector(struct bj_buf *b, const struct bj_series_job *j)
 /* --- the query -------------------------------------------------------------
  */
 
-static void put_template(struct bj_buf *b, const char *text,
-                         struct bj_slice selector, enum bj_series_by by,
-                         int64_t window)
+struct series_values {
+    struct bj_slice selector;
+    enum bj_series_by by;
+    int64_t window_sec;
+};
+
+/* $S the selector, $B labels that remain, $W the window of a rate. */
+static void put_series_value(const void *ctx, char x, struct bj_buf *b)
 {
     static const char *const labels[] = {
         [BJ_SERIES_JOB] = "",
         [BJ_SERIES_NODE] = "instance,slurm_node",
         [BJ_SERIES_GPU] = "instance,slurm_node,gpu,index"};
-    for (const char *p = text; *p; p++) {
-        if (*p != '$') {
-            bj_buf_put(b, p, 1);
-            continue;
-        }
-        p++;
-        if (*p == 'S')
-            bj_buf_slice(b, selector);
-        else if (*p == 'B')
-            bj_buf_str(b, labels[by]);
-        else
-            bj_buf_printf(b, "%llds", (long long)window);
-    }
+    const struct series_values *v = ctx;
+    if (x == 'S')
+        bj_buf_slice(b, v->selector);
+    else if (x == 'B')
+        bj_buf_str(b, labels[v->by]);
+    else
+        bj_buf_printf(b, "%llds", (long long)v->window_sec);
 }
 
 void bj_series_query(struct bj_buf *b, const unsigned char *metric, unsigned n,
                      struct bj_slice selector, enum bj_series_by by,
                      int64_t window_sec)
 {
+    const struct series_values values = {selector, by, window_sec};
     for (unsigned i = 0; i < n; i++) {
         const struct bj_series_metric *m = &bj_series_metrics[metric[i]];
         bj_buf_str(b, i ? " or label_replace(" : "label_replace(");
-        put_template(b, m->promql, selector, by, window_sec);
+        bj_prom_expand(b, m->promql, put_series_value, &values);
         bj_buf_printf(b, ",\"bj\",\"%s\",\"\",\"\")", m->name);
     }
 }

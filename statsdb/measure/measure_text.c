@@ -2,17 +2,6 @@
 
 #define NODE "jobid, instance, slurm_node"
 
-/* A jobid as a regular expression in a PromQL string. */
-static void put_id(struct bj_buf *out, const char *id)
-{
-    for (; *id; id++) {
-        bool plain = (*id >= 'a' && *id <= 'z') || (*id >= 'A' && *id <= 'Z') ||
-                     (*id >= '0' && *id <= '9') || *id == '_' || *id == '-';
-        bj_buf_str(out, plain ? "" : "\\\\");
-        bj_buf_put(out, id, 1);
-    }
-}
-
 static void put_jobs(const struct bj_measure *m, struct bj_buf *out)
 {
     bj_buf_put(out, m->match.p ? m->match.p : "", m->match.len);
@@ -21,7 +10,7 @@ static void put_jobs(const struct bj_measure *m, struct bj_buf *out)
         if (m->batch.only_chosen && !m->batch.job[i].chosen)
             continue;
         bj_buf_str(out, n++ ? "|" : "");
-        put_id(out, m->batch.job[i].id);
+        bj_prom_put(out, bj_slice_str(m->batch.job[i].id), true);
     }
     bj_buf_str(out, "\",");
 }
@@ -76,66 +65,61 @@ static void put_hour(const struct bj_measure *m, struct bj_buf *out)
     bj_buf_str(out, "]");
 }
 
-static void put_place(const struct bj_measure *m, struct bj_buf *out)
-{
-    for (const char *p = m->conf->scratch_place; p && *p; p++) {
-        bj_buf_str(out, *p == '"' || *p == '\\' ? "\\" : "");
-        bj_buf_put(out, p, 1);
-    }
-}
-
 /* Placeholders in queries: $S labels of the cluster and the jobs, $M labels of
  * the cluster, $D range with its step, $E range for rates, $R window of a rate,
  * $P place of scratch. $(SERIES$) is the range of a series, $(SERIES$h its last
  * hour and $(SERIES$@ its present value; all three exclude series of other runs
  * with the id of the only job.
  */
+static void put_measure_value(const void *ctx, char x, struct bj_buf *out)
+{
+    const struct bj_measure *m = ctx;
+    switch (x) {
+    case '(':
+        bj_buf_str(out, m->batch.single ? "(" : "");
+        break;
+    case ')':
+        put_own(m, out);
+        bj_buf_str(out, "[");
+        put_range(m, out);
+        bj_buf_str(out, "]");
+        break;
+    case 'h':
+        put_own(m, out);
+        put_hour(m, out);
+        break;
+    case '@':
+        put_own(m, out);
+        break;
+    case 'S':
+        put_jobs(m, out);
+        break;
+    case 'M':
+        bj_buf_put(out, m->match.p ? m->match.p : "", m->match.len);
+        break;
+    case 'D':
+        put_range(m, out);
+        break;
+    case 'E':
+        bj_buf_printf(out, "%llds", (long long)rates_range(m));
+        break;
+    case 'R':
+        bj_buf_printf(out, "%llds", (long long)rate_sec(m));
+        break;
+    default:
+        bj_prom_put(
+            out,
+            bj_slice_str(m->conf->scratch_place ? m->conf->scratch_place : ""),
+            false);
+        break;
+    }
+}
+
 void bj_measure_expand(const struct bj_measure *m, const char *text,
                        struct bj_buf *out)
 {
     out->len = 0;
-    for (; *text; text++) {
-        if (*text != '$') {
-            bj_buf_put(out, text, 1);
-            continue;
-        }
-        switch (*++text) {
-        case '(':
-            bj_buf_str(out, m->batch.single ? "(" : "");
-            break;
-        case ')':
-            put_own(m, out);
-            bj_buf_str(out, "[");
-            put_range(m, out);
-            bj_buf_str(out, "]");
-            break;
-        case 'h':
-            put_own(m, out);
-            put_hour(m, out);
-            break;
-        case '@':
-            put_own(m, out);
-            break;
-        case 'S':
-            put_jobs(m, out);
-            break;
-        case 'M':
-            bj_buf_put(out, m->match.p ? m->match.p : "", m->match.len);
-            break;
-        case 'D':
-            put_range(m, out);
-            break;
-        case 'E':
-            bj_buf_printf(out, "%llds", (long long)rates_range(m));
-            break;
-        case 'R':
-            bj_buf_printf(out, "%llds", (long long)rate_sec(m));
-            break;
-        default:
-            put_place(m, out);
-            break;
-        }
-    }
+    bj_prom_expand(out, text, put_measure_value, m);
     bj_buf_put(out, "", 1);
 }
 

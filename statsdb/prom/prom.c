@@ -1,6 +1,5 @@
 #include "statsdb/prom/prom.h"
 
-#include "base/fetch.h"
 #include "base/secret_file.h"
 #include "base/text.h"
 
@@ -8,22 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SECRET_MAX = 8192, HEADERS_MAX = 16, REPLY_BYTES = 32 << 20 };
+enum { HEADERS_MAX = 16, REPLY_BYTES = 32 << 20 };
 
 struct bj_prom {
     const struct bj_prom_conf *conf;
     const atomic_bool *stop;
     uint64_t limit_usec; /* 0: the limit in conf */
     struct bj_fetch *fetch;
-    struct bj_buf url, body;
+    struct bj_prom_request request;
+    struct bj_buf body;
     struct bj_fetch_reply reply;
-    char token[SECRET_MAX], password[SECRET_MAX];
 };
-
-static bool is_set(const char *s)
-{
-    return s && s[0];
-}
 
 int bj_prom_new(const struct bj_prom_conf *conf, const atomic_bool *stop,
                 struct bj_prom **ret, struct bj_err *err)
@@ -48,10 +42,7 @@ void bj_prom_free(struct bj_prom *p)
         return;
     bj_fetch_free(p->fetch);
     bj_fetch_reply_free(&p->reply);
-    bj_buf_free(&p->url);
     bj_buf_free(&p->body);
-    explicit_bzero(p->token, sizeof(p->token));
-    explicit_bzero(p->password, sizeof(p->password));
     free(p);
 }
 
@@ -66,19 +57,91 @@ static uint64_t timeout_usec(const struct bj_prom *p)
     return p->limit_usec && p->limit_usec < most ? p->limit_usec : most;
 }
 
-/* --- the request -----------------------------------------------------------
- */
+/* --- texts of queries -----------------------------------------------------*/
 
-/* Read secrets for each query: their files may have been renewed. */
-static int read_secrets(struct bj_prom *p, struct bj_err *err)
+void bj_prom_expand(struct bj_buf *out, const char *template,
+                    void (*put)(const void *ctx, char x, struct bj_buf *out),
+                    const void *ctx)
 {
-    const struct bj_prom_conf *c = p->conf;
-    int r = bj_secret_read(c->token_file, p->token, sizeof(p->token), err);
+    for (const char *p = template; *p; p++)
+        if (*p == '$')
+            put(ctx, *++p, out);
+        else
+            bj_buf_put(out, p, 1);
+}
+
+void bj_prom_put(struct bj_buf *out, struct bj_slice text, bool regex)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        const char c = text.p[i];
+        if (regex && c && strchr("\\.+*?()|[]{}^$", c))
+            bj_buf_str(out, "\\\\"); /* of RE2, in a string of Go */
+        if (c == '"' || c == '\\')
+            bj_buf_str(out, "\\");
+        bj_buf_put(out, c == '\n' ? "\\n" : &c, c == '\n' ? 2 : 1);
+    }
+}
+
+/* --- requests -------------------------------------------------------------*/
+
+static const char *given(const char *s)
+{
+    return s && s[0] ? s : NULL;
+}
+
+/* Read secrets for each request: their files may have been renewed. */
+static int read_secrets(struct bj_prom_request *q, const struct bj_prom_conf *c,
+                        struct bj_err *err)
+{
+    int r = bj_secret_read(c->token_file, q->token, sizeof(q->token), err);
     if (r < 0)
         return bj_err_wrap(err, r, "prometheus.token-file");
-    r = bj_secret_read(c->password_file, p->password, sizeof(p->password), err);
+    r = bj_secret_read(c->password_file, q->password, sizeof(q->password), err);
     return r < 0 ? bj_err_wrap(err, r, "prometheus.password-file") : 0;
 }
+
+int bj_prom_request_make(struct bj_prom_request *q,
+                         const struct bj_prom_conf *c, const char *path,
+                         struct bj_slice query, const char *header,
+                         struct bj_err *err)
+{
+    unsigned headers = 0;
+    size_t n = strlen(c->url);
+    while (n > 0 && c->url[n - 1] == '/')
+        n--;
+    bj_buf_put(&q->url, c->url, n);
+    bj_buf_str(&q->url, path);
+    bj_buf_str(&q->url, query.n > 0 ? "?" : "");
+    bj_buf_slice(&q->url, query);
+    bj_buf_put(&q->url, "", 1);
+    if (header)
+        q->header[headers++] = header;
+    for (size_t i = 0; i < c->headers.n && i < HEADERS_MAX; i++)
+        q->header[headers++] = c->headers.v[i];
+    if (q->url.failed)
+        return bj_err_set(err, -ENOMEM, "prometheus");
+    int r = read_secrets(q, c, err);
+    if (r < 0)
+        return r;
+    q->fetch = (struct bj_fetch_request){
+        .url = q->url.p,
+        .headers = q->header,
+        .bearer = given(q->token),
+        .user = given(c->user),
+        .password = given(c->user) ? q->password : NULL,
+        .ca_file = given(c->ca_file),
+        .cert_file = given(c->cert_file),
+        .key_file = given(c->key_file)};
+    return 0;
+}
+
+void bj_prom_request_clear(struct bj_prom_request *q)
+{
+    bj_buf_free(&q->url);
+    explicit_bzero(q, sizeof(*q));
+}
+
+/* --- a query --------------------------------------------------------------*/
 
 static void put_param(struct bj_buf *out, const char *name, const char *value)
 {
@@ -132,31 +195,17 @@ static int explain(struct bj_prom *p, int r, struct bj_err *err)
 static int send_request(struct bj_prom *p, struct bj_prom_reply *reply,
                         struct bj_err *err)
 {
-    const struct bj_prom_conf *c = p->conf;
-    const char *headers[HEADERS_MAX + 2] = {
-        "Content-Type: application/x-www-form-urlencoded"};
-    for (size_t i = 0; i < c->headers.n && i < HEADERS_MAX; i++)
-        headers[i + 1] = c->headers.v[i];
-    int r = read_secrets(p, err);
-    if (r < 0)
-        return r;
-    const struct bj_fetch_request req = {
-        .method = "POST",
-        .url = p->url.p,
-        .headers = headers,
-        .body = {p->body.p, p->body.len},
-        .bearer = p->token[0] ? p->token : NULL,
-        .user = is_set(c->user) ? c->user : NULL,
-        .password = is_set(c->user) ? p->password : NULL,
-        .ca_file = is_set(c->ca_file) ? c->ca_file : NULL,
-        .cert_file = is_set(c->cert_file) ? c->cert_file : NULL,
-        .key_file = is_set(c->key_file) ? c->key_file : NULL,
-        .total_usec = timeout_usec(p),
-        .max_bytes = c->max_bytes ? (size_t)c->max_bytes : REPLY_BYTES,
-        .sink = sink,
-        .ctx = reply,
-        .abort = p->stop};
-    r = bj_fetch(p->fetch, &req, &p->reply, err);
+    struct bj_fetch_request *f = &p->request.fetch;
+    f->method = "POST";
+    f->form = true;
+    f->body = (struct bj_slice){p->body.p, p->body.len};
+    f->total_usec = timeout_usec(p);
+    f->max_bytes =
+        p->conf->max_bytes ? (size_t)p->conf->max_bytes : REPLY_BYTES;
+    f->sink = sink;
+    f->ctx = reply;
+    f->abort = p->stop;
+    int r = bj_fetch(p->fetch, f, &p->reply, err);
     return r < 0 ? explain(p, r, err) : bj_prom_reply_end(reply, err);
 }
 
@@ -164,19 +213,16 @@ static int send_query(struct bj_prom *p, const char *path, bool range,
                       const struct bj_prom_sink *to, struct bj_err *err)
 {
     struct bj_prom_reply *reply;
-    size_t n = strlen(p->conf->url);
-    while (n > 0 && p->conf->url[n - 1] == '/')
-        n--;
-    p->url.len = 0;
-    bj_buf_put(&p->url, p->conf->url, n);
-    bj_buf_str(&p->url, path);
-    bj_buf_put(&p->url, "", 1);
-    if (p->url.failed || p->body.failed)
+    if (p->body.failed)
         return bj_err_set(err, -ENOMEM, "prometheus");
     int r = bj_prom_reply_new(range, to, &reply, err);
     if (r < 0)
         return r;
-    r = send_request(p, reply, err);
+    r = bj_prom_request_make(&p->request, p->conf, path, BJ_SLICE(""), NULL,
+                             err);
+    if (r == 0)
+        r = send_request(p, reply, err);
+    bj_prom_request_clear(&p->request);
     bj_prom_reply_free(reply);
     return r;
 }

@@ -6,7 +6,9 @@
 #ifndef BJ_STATSDB_PROM_PROM_H
 #define BJ_STATSDB_PROM_PROM_H
 
+#include "base/array.h"
 #include "base/buf.h"
+#include "base/fetch.h"
 #include "base/json.h"
 #include "base/opt.h"
 
@@ -27,6 +29,49 @@ struct bj_prom_conf {
     bool factors;
 };
 
+/* Options of the client, for a table whose base has a struct bj_prom_conf at
+ * offset at. */
+#define BJ_PROM_TEXT(at, field, option)                                        \
+    .name = "prometheus." option, .kind = BJ_OPT_STR,                          \
+    .off = (at) + offsetof(struct bj_prom_conf, field)
+#define BJ_PROM_CLIENT_OPTS(at)                                                \
+    {BJ_PROM_TEXT(at, user, "user"), .arg = "NAME",                            \
+     .help = "User name for the Prometheus server (basic authentication).",    \
+     .more = "Set it when the server requires a password."},                   \
+        {BJ_PROM_TEXT(at, password_file, "password-file"), .arg = "FILE",      \
+         .help = "File with the password for the Prometheus server. Read for " \
+                 "each "                                                       \
+                 "query.",                                                     \
+         .more = "Needed together with prometheus.user."},                     \
+        {BJ_PROM_TEXT(at, token_file, "token-file"), .arg = "FILE",            \
+         .help =                                                               \
+             "File with a bearer token, instead of a password. Read for each " \
+             "query.",                                                         \
+         .more = "Set it when the server requires a token."},                  \
+        {BJ_PROM_TEXT(at, ca_file, "ca-file"), .arg = "FILE",                  \
+         .help =                                                               \
+             "CA certificates to verify the Prometheus server with. Default: " \
+             "the system's.",                                                  \
+         .more = "Set it when its certificate is signed by your own CA.",      \
+         .rare = true},                                                        \
+        {BJ_PROM_TEXT(at, cert_file, "cert-file"), .arg = "FILE",              \
+         .help =                                                               \
+             "Client certificate of this program for the Prometheus server.",  \
+         .more = "Set it when the server requires client certificates.",       \
+         .rare = true},                                                        \
+        {BJ_PROM_TEXT(at, key_file, "key-file"), .arg = "FILE",                \
+         .help =                                                               \
+             "Private key of that certificate. Default: in the same file.",    \
+         .more = "Set it when the key is in another file.", .rare = true},     \
+    {                                                                          \
+        .name = "prometheus.header", .kind = BJ_OPT_LIST,                      \
+        .off = (at) + offsetof(struct bj_prom_conf, headers),                  \
+        .arg = "NAME: VALUE",                                                  \
+        .help = "HTTP header of each query, such as X-Scope-OrgID: site.",     \
+        .more = "Set it for Mimir and other servers with tenants.",            \
+        .rare = true                                                           \
+    }
+
 /* The option table; base is a struct bj_prom_conf. */
 extern const struct bj_opt bj_prom_opts[];
 
@@ -35,6 +80,27 @@ extern const struct bj_opt bj_prom_opts[];
  * timeout and max_bytes. */
 int bj_prom_check(const struct bj_prom_conf *conf, struct bj_err *err);
 int bj_prom_check_server(const struct bj_prom_conf *conf, struct bj_err *err);
+
+/* A request with the headers and credentials of conf, which must outlive it.
+ * Zero-initialise. */
+struct bj_prom_request {
+    struct bj_fetch_request fetch;
+    struct bj_buf url;
+    const char *header[20];
+    char token[8192], password[1024];
+};
+
+/* Fill in URL, headers and credentials; the caller adds method, body and
+ * limits.  path: below conf's URL; query: behind its '?', empty: none; header:
+ * one more, or NULL.  -ENOMEM, or an error of a file. */
+int bj_prom_request_make(struct bj_prom_request *q,
+                         const struct bj_prom_conf *conf, const char *path,
+                         struct bj_slice query, const char *header,
+                         struct bj_err *err);
+
+/* Free the memory of a request and erase its secrets.  It is zero afterwards.
+ */
+void bj_prom_request_clear(struct bj_prom_request *q);
 
 struct bj_prom;
 
@@ -73,6 +139,17 @@ int bj_prom_check_match(const char *text, struct bj_err *err);
  * replaced by the cluster. -EINVAL: one is not LABEL=VALUE. */
 int bj_prom_matchers(const struct bj_strv *match, const char *cluster,
                      struct bj_buf *out, struct bj_err *err);
+
+/* --- texts of queries -----------------------------------------------------*/
+
+/* Append a query from a template: for each "$X", put appends the value of X. */
+void bj_prom_expand(struct bj_buf *out, const char *template,
+                    void (*put)(const void *ctx, char x, struct bj_buf *out),
+                    const void *ctx);
+
+/* Append text between the quotes of a PromQL string; regex: of one that holds a
+ * regular expression, which then matches this text. */
+void bj_prom_put(struct bj_buf *out, struct bj_slice text, bool regex);
 
 /* --- replies in pieces ----------------------------------------------------*/
 

@@ -82,47 +82,7 @@ const struct bj_opt bj_prom_opts[] = {
      .more = "Lower it when the server refuses queries, raise it to query more "
              "jobs at once.",
      .rare = true},
-    {.name = "prometheus.user",
-     .kind = BJ_OPT_STR,
-     .off = OF(user),
-     .help = "User name for HTTP basic authentication."},
-    {.name = "prometheus.password-file",
-     .kind = BJ_OPT_STR,
-     .off = OF(password_file),
-     .arg = "FILE",
-     .help = "File with the password, read for each query."},
-    {.name = "prometheus.token-file",
-     .kind = BJ_OPT_STR,
-     .off = OF(token_file),
-     .arg = "FILE",
-     .help = "File with a bearer token, read for each query."},
-    {.name = "prometheus.ca-file",
-     .kind = BJ_OPT_STR,
-     .off = OF(ca_file),
-     .arg = "FILE",
-     .help = "CA certificates to trust for https; the system's by default.",
-     .more = "Set it for an internal CA.",
-     .rare = true},
-    {.name = "prometheus.cert-file",
-     .kind = BJ_OPT_STR,
-     .off = OF(cert_file),
-     .arg = "FILE",
-     .help = "Client certificate.",
-     .more = "Set it when the server requires client certificates.",
-     .rare = true},
-    {.name = "prometheus.key-file",
-     .kind = BJ_OPT_STR,
-     .off = OF(key_file),
-     .arg = "FILE",
-     .help = "Key of the client certificate, if it is in another file.",
-     .rare = true},
-    {.name = "prometheus.header",
-     .kind = BJ_OPT_LIST,
-     .off = OF(headers),
-     .arg = "NAME: VALUE",
-     .help = "HTTP header sent with each query, such as X-Scope-OrgID: site.",
-     .more = "Set it for a server with tenants, such as Mimir.",
-     .rare = true},
+    BJ_PROM_CLIENT_OPTS(0),
     {.name = "prometheus.scratch-place",
      .kind = BJ_OPT_STR,
      .off = OF(scratch_place),
@@ -153,16 +113,6 @@ static bool is_label(struct bj_slice s)
     return s.n > 0;
 }
 
-/* As a PromQL string. */
-static void put_quoted(struct bj_buf *out, struct bj_slice s)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        if (s.p[i] == '"' || s.p[i] == '\\')
-            bj_buf_str(out, "\\");
-        bj_buf_put(out, s.p + i, 1);
-    }
-}
-
 static int cut_match(const char *text, struct bj_slice *label,
                      struct bj_slice *value, struct bj_err *err)
 {
@@ -189,8 +139,9 @@ int bj_prom_matchers(const struct bj_strv *match, const char *cluster,
             return bj_err_wrap(err, r, "prometheus.match");
         bj_buf_slice(out, label);
         bj_buf_str(out, "=\"");
-        put_quoted(out,
-                   bj_slice_eq(v, BJ_SLICE("%c")) ? bj_slice_str(cluster) : v);
+        bj_prom_put(out,
+                    bj_slice_eq(v, BJ_SLICE("%c")) ? bj_slice_str(cluster) : v,
+                    false);
         bj_buf_str(out, "\",");
     }
     return 0;

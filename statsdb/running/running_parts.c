@@ -6,45 +6,52 @@
 /* Percentage of a window's expected samples that a node must have. */
 enum { COVERED_PERCENT = 90, FEWEST_SAMPLES = 2 };
 
+struct window {
+    const struct bj_running_cluster *c;
+    uint32_t sec;
+    int64_t oldest_sec;
+};
+
 /* Placeholders: $S labels of the cluster, $W the window, $V the square of its
  * seconds, $P a sixtieth of it, but no less than the interval of scrapes, $N
  * the number of samples that counts as nearly all, $F the oldest time of a
  * current sample. */
+static void put_window_value(const void *ctx, char x, struct bj_buf *out)
+{
+    const struct window *w = ctx;
+    const int64_t scrape = (int64_t)(w->c->conf->prom.scrape_usec / 1000000);
+    const int64_t all = scrape > 0 ? w->sec / scrape : 0;
+    const int64_t need = all * COVERED_PERCENT / 100;
+    switch (x) {
+    case 'S':
+        bj_buf_put(out, w->c->match.p ? w->c->match.p : "", w->c->match.len);
+        break;
+    case 'W':
+        bj_buf_printf(out, "%" PRIu32 "s", w->sec);
+        break;
+    case 'V':
+        bj_buf_printf(out, "%" PRIu64, (uint64_t)w->sec * w->sec);
+        break;
+    case 'P':
+        bj_buf_printf(out, "%" PRId64 "s",
+                      w->sec / 60 > scrape ? w->sec / 60 : scrape);
+        break;
+    case 'N':
+        bj_buf_printf(out, "%" PRId64,
+                      need > FEWEST_SAMPLES ? need : FEWEST_SAMPLES);
+        break;
+    default:
+        bj_buf_printf(out, "%" PRId64, w->oldest_sec);
+        break;
+    }
+}
+
 void bj_running_expand(const struct bj_running_cluster *c, uint32_t window_sec,
                        int64_t oldest_sec, const char *text, struct bj_buf *out)
 {
-    int64_t scrape = (int64_t)(c->conf->prom.scrape_usec / 1000000);
-    int64_t all = scrape > 0 ? window_sec / scrape : 0;
-    int64_t need = all * COVERED_PERCENT / 100;
+    const struct window w = {c, window_sec, oldest_sec};
     out->len = 0;
-    for (; *text; text++) {
-        if (*text != '$') {
-            bj_buf_put(out, text, 1);
-            continue;
-        }
-        switch (*++text) {
-        case 'S':
-            bj_buf_put(out, c->match.p ? c->match.p : "", c->match.len);
-            break;
-        case 'W':
-            bj_buf_printf(out, "%" PRIu32 "s", window_sec);
-            break;
-        case 'V':
-            bj_buf_printf(out, "%" PRIu64, (uint64_t)window_sec * window_sec);
-            break;
-        case 'P':
-            bj_buf_printf(out, "%" PRId64 "s",
-                          window_sec / 60 > scrape ? window_sec / 60 : scrape);
-            break;
-        case 'N':
-            bj_buf_printf(out, "%" PRId64,
-                          need > FEWEST_SAMPLES ? need : FEWEST_SAMPLES);
-            break;
-        default:
-            bj_buf_printf(out, "%" PRId64, oldest_sec);
-            break;
-        }
-    }
+    bj_prom_expand(out, text, put_window_value, &w);
     bj_buf_put(out, "", 1);
 }
 

@@ -11,94 +11,14 @@
 #include "base/amount.h"
 #include "base/html.h"
 #include "base/local.h"
-#include "report/model/report.h"
+#include "report/job/job_document.h"
 #include "report/model/show.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-static int job_array(struct bj_call *c, const struct bj_report *r);
-
-/* --- what was wrong -------------------------------------------------------*/
-
-static void put_text(struct bj_buf *b, const char *before, struct bj_slice s,
-                     const char *behind)
-{
-    if (s.n == 0)
-        return;
-    bj_buf_str(b, before);
-    bj_html_text(b, s);
-    bj_buf_str(b, behind);
-}
-
-static void put_sentence(struct bj_buf *b, const char *before,
-                         struct bj_slice s, const char *behind)
-{
-    if (s.n == 0)
-        return;
-    bj_buf_str(b, before);
-    bj_show_advice_html(b, s);
-    bj_buf_str(b, behind);
-}
-
-/* Append a URL of the site if it is a link to a page. */
-static void put_url(struct bj_buf *b, struct bj_slice url)
-{
-    if (bj_slice_starts(url, BJ_SLICE("https://")) ||
-        bj_slice_starts(url, BJ_SLICE("http://")) ||
-        bj_slice_starts(url, BJ_SLICE("/"))) {
-        put_text(b, " <a href=\"", url, "\">");
-        bj_local_html(b, "{More about this}</a>");
-    }
-}
-
-/* --- findings and advice ---------------------------------------------------
- */
-
-static void put_advice(struct bj_buf *b, const struct bj_report *r)
-{
-    for (size_t i = 0; i < r->advices; i++) {
-        const struct bj_report_advice *a = &r->advice[i];
-        if (i == 0)
-            bj_local_html(b, "<h3>{What to change}</h3>\n<ul>");
-        put_sentence(b, "<li>", a->text, "");
-        put_text(b, "<br><code>", a->line, "</code>");
-        put_url(b, a->url);
-        bj_buf_str(b, "</li>\n");
-    }
-    bj_buf_str(b, r->advices > 0 ? "</ul>\n" : "");
-    put_text(b, "<p class=\"sub\">", r->next.note, "</p>\n");
-}
-
-static void put_findings(struct bj_buf *b, const struct bj_report *r)
-{
-    if (r->findings > 0)
-        bj_local_html(b,
-                      r->findings == 1 ? "<h3>{%zu finding}</h3>\n<ul>"
-                                       : "<h3>{%zu findings}</h3>\n<ul>",
-                      r->findings);
-    for (size_t i = 0; i < r->findings; i++) {
-        const struct bj_report_finding *f = &r->finding[i];
-        put_text(b, "<li><b class=\"", f->severity, "\">");
-        put_text(b, "", f->severity, "</b> ");
-        put_text(b, "<bdi>", f->text, "</bdi>");
-        put_url(b, f->url);
-        bj_buf_str(b, "</li>\n");
-    }
-    bj_buf_str(b, r->findings > 0 ? "</ul>\n" : "");
-}
-
-static void put_warnings(struct bj_buf *b, const struct bj_report *r)
-{
-    for (size_t i = 0; i < r->warnings; i++) {
-        if (i == 0)
-            bj_local_html(b, "<h3>{Warnings}</h3>\n<ul>");
-        bj_buf_str(b, "<li>");
-        bj_page_time(b, r->warning[i].at);
-        put_text(b, ": <bdi>", r->warning[i].text, "</bdi></li>\n");
-    }
-    bj_buf_str(b, r->warnings > 0 ? "</ul>\n" : "");
-}
+static int job_array(struct bj_call *c, const struct bj_report *r,
+                     const struct bj_doc *d);
 
 /* --- the verdict -----------------------------------------------------------
  */
@@ -117,32 +37,32 @@ static void put_running(struct bj_buf *b, const struct bj_job_page *g)
     bj_buf_str(b, ".</p>\n");
 }
 
-/* Which nodes and GPUs of a running job are idle. */
-static void put_idle(struct bj_buf *b, const struct bj_report *r)
-{
-    struct bj_buf idle = {0};
-    bj_report_idle(r, &idle);
-    if (idle.len > 0)
-        put_text(b, "<p>", (struct bj_slice){idle.p, idle.len}, "</p>\n");
-    b->failed |= idle.failed;
-    bj_buf_free(&idle);
-}
-
 static void put_report(struct bj_buf *b, const struct bj_job_page *g,
-                       const struct bj_report *r)
+                       const struct bj_report *r, const struct bj_doc *d)
 {
     const struct bj_report_verdict *v = &r->verdict;
-    put_text(b, "<section class=\"verdict ", v->level, "\">");
-    put_text(b, "<h2><bdi>", v->wrong, "</bdi></h2>\n");
+    bj_buf_str(b, "<section class=\"verdict ");
+    bj_html_text(b, v->level);
+    bj_buf_str(b, "\"><h2><bdi>");
+    bj_html_text(b, v->wrong);
+    bj_buf_str(b, "</bdi></h2>\n");
     put_running(b, g);
-    put_idle(b, r);
-    put_text(b, "<p>", v->cost, "</p>\n");
+    bj_doc_html_section(d, BJ_DOC_IDLE, &bj_job_html, b);
+    if (v->cost.n > 0) {
+        bj_buf_str(b, "<p>");
+        bj_html_text(b, v->cost);
+        bj_buf_str(b, "</p>\n");
+    }
     /* Unless it is the first of the list below. */
-    if (r->advices == 0 || !bj_slice_eq(v->todo, r->advice[0].text))
-        put_sentence(b, "<p><b>", v->todo, "</b></p>\n");
-    put_advice(b, r);
-    put_findings(b, r);
-    put_warnings(b, r);
+    if (v->todo.n > 0 &&
+        (r->advices == 0 || !bj_slice_eq(v->todo, r->advice[0].text))) {
+        bj_buf_str(b, "<p><b>");
+        bj_show_advice_html(b, v->todo);
+        bj_buf_str(b, "</b></p>\n");
+    }
+    bj_doc_html_section(d, BJ_DOC_ADVICE, &bj_job_html, b);
+    bj_doc_html_section(d, BJ_DOC_FINDINGS, &bj_job_html, b);
+    bj_doc_html_section(d, BJ_DOC_WARNINGS, &bj_job_html, b);
     bj_buf_str(b, "<p class=\"sub screen\"><a href=\"../api/v1/jobs/");
     bj_url_text(b, bj_report_text(r, BJ_REPORT_KEY));
     bj_local_html(b, "/report.pdf\">{Report as PDF}</a></p>\n</section>\n");
@@ -153,16 +73,22 @@ static void put_report(struct bj_buf *b, const struct bj_job_page *g,
 static int job_verdict(struct bj_call *c, struct bj_job_page *g)
 {
     struct bj_report report = {.interactive = false};
+    struct bj_doc d = {.created_sec = 0};
     int r = bj_job_report(c, g->f.job, &report);
-    if (r == 0)
-        put_report(&c->reply->body, g, &report);
-    if (r == 0)
-        r = job_array(c, &report);
+    if (r == 0) {
+        bj_report_document(&report, &d);
+        put_report(&c->reply->body, g, &report, &d);
+        r = job_array(c, &report, &d);
+    }
     g->is_array_task = report.array.tasks > 1;
-    if (r == 0)
-        bj_job_parts(&g->parts, &report);
+    if (r == 0) {
+        bj_doc_html_section(&d, BJ_DOC_NODES, &bj_job_html, &g->parts);
+        bj_doc_html_section(&d, BJ_DOC_GPUS, &bj_job_html, &g->parts);
+        bj_doc_html_section(&d, BJ_DOC_SAMPLED, &bj_job_html, &g->parts);
+    }
     if (r == 0 && bj_job_has_ended(g))
-        bj_job_figures(&g->figures, &report);
+        bj_doc_html_section(&d, BJ_DOC_HELD, &bj_job_html, &g->figures);
+    bj_doc_free(&d);
     bj_report_free(&report);
     return r;
 }
@@ -171,72 +97,7 @@ static int job_verdict(struct bj_call *c, struct bj_job_page *g)
 
 /* The array on the page of one of its tasks: how its tasks ended, what they
  * used, and a link to each. */
-
 enum { TASKS = 300 /* maximum number of tasks with a link */ };
-
-static void put_count(struct bj_buf *b, const char *title, int64_t n)
-{
-    char text[BJ_AMOUNT_COUNT];
-    if (n > 0)
-        bj_buf_printf(b, "<div><dt>%s</dt><dd>%s</dd></div>\n",
-                      bj_local_escaped(title), bj_amount_count(text, n));
-}
-
-static void put_spread_value(struct bj_buf *b, unsigned which, int64_t v)
-{
-    bj_buf_str(b, "<td class=\"n\">");
-    if (v == BJ_SQL_NULL)
-        bj_buf_str(b, "-");
-    else if (which == BJ_SPREAD_ELAPSED)
-        bj_show_seconds(b, v);
-    else if (which == BJ_SPREAD_MEMORY)
-        bj_show_bytes(b, v);
-    else
-        bj_page_amount(b, BJ_SHOW_ROUND, (double)v / 1e6);
-    bj_buf_str(b, "</td>");
-}
-
-static bool is_known(const struct bj_report_spread *s)
-{
-    return s->tasks != BJ_SQL_NULL && s->tasks > 0;
-}
-
-static void put_spreads(struct bj_buf *b, const struct bj_report_array *a)
-{
-    static const char *const titles[BJ_SPREADS] = {
-        [BJ_SPREAD_ELAPSED] = "Run time",
-        [BJ_SPREAD_MEMORY] = "Memory",
-        [BJ_SPREAD_CPU] = "Busy CPUs"};
-    bj_buf_str(b, "<div class=\"wide\"><table><thead><tr><th></th>");
-    static const char *const heads[] = {"Least", "Median", "95 % below",
-                                        "Largest"};
-    for (unsigned i = 0; i < 4; i++)
-        bj_buf_printf(b, "<th scope=\"col\" class=\"n\">%s</th>",
-                      bj_local_escaped(heads[i]));
-    bj_local_html(
-        b,
-        "<th scope=\"col\">{Task with the largest}</th></tr></thead><tbody>\n");
-    for (unsigned i = 0; i < BJ_SPREADS; i++) {
-        const struct bj_report_spread *s = &a->spread[i];
-        const int64_t values[] = {s->min, s->median, s->p95, s->max};
-        if (!is_known(s))
-            continue;
-        bj_buf_printf(b, "<tr><th scope=\"row\">%s</th>",
-                      bj_local_escaped(titles[i]));
-        for (unsigned v = 0; v < 4; v++)
-            put_spread_value(b, i, values[v]);
-        bj_buf_str(b, "<td>");
-        if (s->largest.n > 0) {
-            bj_buf_str(b, "<a href=\"../jobs?job=");
-            bj_url_text(b, s->largest);
-            bj_buf_str(b, "\">");
-            bj_html_text(b, s->largest);
-            bj_buf_str(b, "</a>");
-        }
-        bj_buf_str(b, "</td></tr>\n");
-    }
-    bj_buf_str(b, "</tbody></table></div>\n");
-}
 
 /* --- tasks ------------------------------------------------------------------
  */
@@ -322,28 +183,20 @@ static int put_tasks(struct bj_call *c, int64_t array, struct bj_slice cluster)
     return r;
 }
 
-static int job_array(struct bj_call *c, const struct bj_report *r)
+static int job_array(struct bj_call *c, const struct bj_report *r,
+                     const struct bj_doc *d)
 {
-    const struct bj_report_array *a = &r->array;
     struct bj_buf *b = &c->reply->body;
-    if (a->tasks <= 0)
-        return 0;
+    const long long id = (long long)bj_report_number(r, BJ_REPORT_ARRAY);
     char n[BJ_AMOUNT_COUNT];
-    int64_t id = bj_report_number(r, BJ_REPORT_ARRAY);
+    if (r->array.tasks <= 1)
+        return 0;
+    bj_doc_html_section(d, BJ_DOC_ARRAY, &bj_job_html, b);
     bj_local_html(b,
-                  "<h2>{The array}</h2>\n<p><a href=\"../jobs?job=%lld\">{All "
-                  "%s tasks of array %lld}</a></p>\n<dl>",
-                  (long long)id, bj_amount_count(n, a->tasks), (long long)id);
-    put_count(b, "Completed", a->completed);
-    put_count(b, "Failed", a->failed);
-    put_count(b, "Time limit reached", a->timeout);
-    put_count(b, "Out of memory", a->oom);
-    put_count(b, "Cancelled", a->cancelled);
-    put_count(b, "Running or waiting", a->open);
-    bj_buf_str(b, "</dl>\n");
-    if (is_known(&a->spread[BJ_SPREAD_ELAPSED])) /* a task has completed */
-        put_spreads(b, a);
-    return put_tasks(c, id, bj_report_text(r, BJ_REPORT_CLUSTER));
+                  "<p><a href=\"../jobs?job=%lld\">{All %s tasks of array "
+                  "%lld}</a></p>\n",
+                  id, bj_amount_count(n, r->array.tasks), id);
+    return put_tasks(c, (int64_t)id, bj_report_text(r, BJ_REPORT_CLUSTER));
 }
 
 /* The page of one job: the verdict first, then what it requested and used,

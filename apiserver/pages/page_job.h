@@ -4,6 +4,7 @@
 
 #include "apiserver/frame/page.h"
 #include "apiserver/job/curves.h"
+#include "report/form/html.h"
 
 /* Numbers of the job; NaN: unknown. */
 enum bj_job_fact {
@@ -40,15 +41,8 @@ static inline bool bj_job_has_ended(const struct bj_job_page *g)
     return g->f.end != BJ_SQL_NULL;
 }
 
-/* Append how the tasks of the job's array ended and what they used, with links
- * to them; nothing without an array.  Returns the same as bj_job_verdict. */
-struct bj_report;
-
-/* Append the rows of the figures of a report. */
-void bj_job_figures(struct bj_buf *b, const struct bj_report *r);
-
-/* Append the nodes and GPUs of a report, the least busy first. */
-void bj_job_parts(struct bj_buf *b, const struct bj_report *r);
+/* How the page shows the sections of the report. */
+extern const struct bj_html_page bj_job_html;
 
 /* Append the table of resources requested and used: the figures of the report,
  * or for a running job its current use. */

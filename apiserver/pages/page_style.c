@@ -95,6 +95,7 @@ static const char parts[] =
     ".verdict.good{border-color:var(--good)}\n"
     ".verdict ul{margin:.3rem 0;padding-left:1.1rem}\n"
     ".verdict li{margin:.25rem 0;color:var(--text)}\n"
+    ".parts th::first-letter{text-transform:uppercase}\n"
     "code{background:var(--box);padding:.1rem .3rem;border:1px solid "
     "var(--rule)}\n"
     "";

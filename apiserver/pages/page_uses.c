@@ -1,8 +1,5 @@
 #include "apiserver/pages/page_job.h"
-#include "base/html.h"
 #include "base/local.h"
-#include "report/model/report.h"
-#include "report/model/show.h"
 
 static const double nearly_full = 95; /* percent */
 
@@ -106,177 +103,21 @@ static void put_uses(struct bj_buf *b, const struct bj_job_page *g)
                              ""});
 }
 
-/* --- the figures of an ended job -------------------------------------------
+/* --- the report ------------------------------------------------------------
  */
 
-static void put_amount(struct bj_buf *b, const struct bj_report *r,
-                       const struct bj_report_figure *f, int64_t v)
+static void put_meter(struct bj_buf *b, enum bj_doc_judge judge, int64_t ppm)
 {
-    bj_buf_str(b, "<td class=\"n\">");
-    if (v != BJ_SQL_NULL)
-        bj_report_amount_html(b, r, f, v);
-    bj_buf_str(b, "</td>");
+    static const enum bj_page_form forms[] = {
+        [BJ_DOC_NOT_JUDGED] = BJ_SHOW_PART,
+        [BJ_DOC_JUDGE_CPU] = BJ_SHOW_PERCENT,
+        [BJ_DOC_JUDGE_MEMORY] = BJ_SHOW_MEMORY,
+        [BJ_DOC_JUDGE_GPU] = BJ_SHOW_GPU,
+        [BJ_DOC_JUDGE_TIME] = BJ_SHOW_TIME_USED};
+    bj_page_amount(b, forms[judge], (double)ppm / 1e4);
 }
 
-/* "measured by nodes; requested 8.0 GiB" */
-static void put_note(struct bj_buf *b, const struct bj_report *r,
-                     const struct bj_report_figure *f)
-{
-    bj_buf_str(b, "<td class=\"note\">");
-    bj_html_text(b, f->quality);
-    if (f->source.n > 0 && !bj_slice_eq(f->source, BJ_SLICE("prices"))) {
-        bj_buf_str(b, ", ");
-        bj_html_text(b, f->source);
-    }
-    if (f->requested != BJ_SQL_NULL && f->requested != f->allocated) {
-        bj_local_html(b, f->source.n > 0 ? "; {requested} " : "{requested} ");
-        bj_report_amount_html(b, r, f, f->requested);
-    }
-    bj_buf_str(b, "</td></tr>\n");
-}
-
-void bj_job_figures(struct bj_buf *b, const struct bj_report *r)
-{
-    static const enum bj_page_form forms[BJ_FIGURES] = {
-        [BJ_FIGURE_CPU] = BJ_SHOW_PERCENT,
-        [BJ_FIGURE_MEMORY] = BJ_SHOW_MEMORY,
-        [BJ_FIGURE_CHARGED] = BJ_SHOW_MEMORY,
-        [BJ_FIGURE_GPU] = BJ_SHOW_GPU,
-        [BJ_FIGURE_TIME] = BJ_SHOW_TIME_USED};
-    for (unsigned i = 0; i < BJ_FIGURES; i++) {
-        const struct bj_report_figure *f = &r->figure[i];
-        if (f->used == BJ_SQL_NULL && f->ppm == BJ_SQL_NULL &&
-            (f->allocated == BJ_SQL_NULL || i == BJ_FIGURE_CHARGED))
-            continue;
-        bj_buf_str(b, "<tr><th scope=\"row\">");
-        bj_html_text(b, f->label);
-        bj_buf_str(b, "</th>");
-        put_amount(b, r, f, f->allocated);
-        put_amount(b, r, f, f->used);
-        bj_buf_str(b, "<td>");
-        if (f->ppm != BJ_SQL_NULL)
-            bj_page_amount(b, forms[i] ? forms[i] : BJ_SHOW_PERCENT,
-                           (double)f->ppm / 1e4);
-        bj_buf_str(b, "</td>");
-        put_note(b, r, f);
-    }
-}
-
-/* --- nodes and GPUs --------------------------------------------------------
- */
-
-enum { PARTS = 40 }; /* rows of a table, at most */
-
-static void put_cells(struct bj_buf *b, int64_t ppm, int64_t memory)
-{
-    bj_buf_str(b, "</td><td>");
-    if (ppm != BJ_SQL_NULL)
-        bj_page_amount(b, BJ_SHOW_PART, (double)ppm / 1e4);
-    bj_buf_str(b, "</td><td class=\"n\">");
-    bj_show_bytes(b, memory);
-}
-
-static void put_node_part(struct bj_buf *b, const struct bj_report *r, size_t i)
-{
-    const struct bj_report_node *n = &r->node[i];
-    bj_html_text(b, n->node);
-    put_cells(b, n->cpu_ppm, n->memory_peak);
-    bj_local_html(b, " {of} ");
-    bj_show_bytes(b, n->memory_limit);
-}
-
-static void put_gpu_part(struct bj_buf *b, const struct bj_report *r, size_t i)
-{
-    const struct bj_report_gpu *g = &r->gpu[i];
-    struct bj_buf name = {0};
-    bj_show_gpu(&name, g->node, g->index, g->gpu);
-    bj_html_text(b, (struct bj_slice){name.p, name.len});
-    b->failed |= name.failed;
-    bj_buf_free(&name);
-    put_cells(b, g->busy_ppm, g->memory_peak);
-}
-
-static int64_t node_rank(const struct bj_report *r, size_t i)
-{
-    return bj_report_rank(r->node[i].cpu_ppm);
-}
-
-static int64_t gpu_rank(const struct bj_report *r, size_t i)
-{
-    return bj_report_rank(r->gpu[i].busy_ppm);
-}
-
-struct part_table {
-    const char *title, *name, *use;
-    size_t n;
-    int64_t (*rank)(const struct bj_report *r, size_t i);
-    void (*put)(struct bj_buf *b, const struct bj_report *r, size_t i);
-};
-
-/* The next row after one; NULL for the first: by rank, then by place. */
-static size_t next_part(const struct bj_report *r, const struct part_table *t,
-                        const size_t *after)
-{
-    size_t best = t->n;
-    for (size_t i = 0; i < t->n; i++) {
-        const int64_t v = t->rank(r, i);
-        if (after && (v < t->rank(r, *after) ||
-                      (v == t->rank(r, *after) && i <= *after)))
-            continue;
-        if (best == t->n || v < t->rank(r, best))
-            best = i;
-    }
-    return best;
-}
-
-static void put_part_table(struct bj_buf *b, const struct bj_report *r,
-                           const struct part_table *t)
-{
-    bj_buf_printf(b, "<h2>%s</h2>\n", bj_local_escaped(t->title));
-    if (t->n > PARTS)
-        bj_local_html(b, "<p class=\"sub\">{the %d least busy of %zu}</p>\n",
-                      PARTS, t->n);
-    bj_buf_printf(b,
-                  "<div class=\"wide\"><table class=\"parts\"><thead><tr>"
-                  "<th scope=\"col\">%s</th>",
-                  bj_local_escaped(t->name));
-    bj_buf_printf(b, "<th scope=\"col\">%s</th>", bj_local_escaped(t->use));
-    bj_local_html(b, "<th scope=\"col\" class=\"n\">{Memory}</th></tr></thead>"
-                     "<tbody>\n");
-    size_t at = next_part(r, t, NULL);
-    for (unsigned i = 0; i < PARTS && at < t->n; i++) {
-        bj_buf_str(b, "<tr><td>");
-        t->put(b, r, at);
-        bj_buf_str(b, "</td></tr>\n");
-        at = next_part(r, t, &at);
-    }
-    bj_buf_str(b, "</tbody></table></div>\n");
-}
-
-void bj_job_parts(struct bj_buf *b, const struct bj_report *r)
-{
-    const struct part_table nodes = {"CPUs and memory of nodes",
-                                     "Node",
-                                     "CPUs",
-                                     r->nodes,
-                                     node_rank,
-                                     put_node_part},
-                            gpus = {"GPUs",  "GPU",    "Busy",
-                                    r->gpus, gpu_rank, put_gpu_part};
-    struct bj_buf note = {0};
-    if (r->nodes > 1 || (r->nodes > 0 && r->node[0].at != BJ_SQL_NULL))
-        put_part_table(b, r, &nodes);
-    if (r->gpus > 0)
-        put_part_table(b, r, &gpus);
-    bj_report_sampled(r, &note);
-    if (note.len > 0) {
-        bj_buf_str(b, "<p class=\"sub\">");
-        bj_html_text(b, (struct bj_slice){note.p, note.len});
-        bj_buf_str(b, "</p>\n");
-    }
-    b->failed |= note.failed;
-    bj_buf_free(&note);
-}
+const struct bj_html_page bj_job_html = {"../jobs?job=", put_meter};
 
 void bj_job_uses(struct bj_buf *b, const struct bj_job_page *g)
 {

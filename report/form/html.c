@@ -34,11 +34,12 @@ static void html_title(struct bj_buf *b, struct bj_slice title)
     html_put(b, "<h2>", title, "</h2>\n");
 }
 
-/* A section of sentences. */
-static void html_sentences(struct bj_buf *b, const struct bj_doc_section *s)
+/* A section of sentences; before: the tag of each. */
+static void html_sentences(struct bj_buf *b, const char *before,
+                           const struct bj_doc_section *s)
 {
     for (size_t i = 0; i < s->rows; i++)
-        html_put(b, "<p>", bj_doc_cell(s, i, BJ_DOC_SENTENCE)->text, "</p>\n");
+        html_put(b, before, bj_doc_cell(s, i, BJ_DOC_SENTENCE)->text, "</p>\n");
 }
 
 /* --- the verdict, advice and findings --------------------------------------
@@ -57,18 +58,22 @@ static void html_verdict(struct bj_buf *b, const struct bj_doc_section *s)
     bj_buf_str(b, "</div>\n");
 }
 
-/* A link to a page of the site; others are left out. */
-static void html_url(struct bj_buf *b, struct bj_slice url)
+/* A link to a page of the site, on a page also one below its server; others are
+ * left out. */
+static void html_url(struct bj_buf *b, const struct bj_html_page *page,
+                     struct bj_slice url)
 {
     if (!bj_slice_starts(url, BJ_SLICE("https://")) &&
-        !bj_slice_starts(url, BJ_SLICE("http://")))
+        !bj_slice_starts(url, BJ_SLICE("http://")) &&
+        !(page && bj_slice_starts(url, BJ_SLICE("/"))))
         return;
     html_put(b, " <a href=\"", url, "\">");
     bj_local_html_str(b, "{More about this}</a>");
 }
 
-static void html_item(struct bj_buf *b, const struct bj_doc_section *s,
-                      enum bj_doc_name name, size_t i)
+static void html_item(struct bj_buf *b, const struct bj_html_page *page,
+                      const struct bj_doc_section *s, enum bj_doc_name name,
+                      size_t i)
 {
     const struct bj_slice mark = bj_doc_cell(s, i, BJ_DOC_MARK)->text,
                           text = bj_doc_cell(s, i, BJ_DOC_ITEM)->text;
@@ -83,21 +88,23 @@ static void html_item(struct bj_buf *b, const struct bj_doc_section *s,
     if (name != BJ_DOC_ADVICE)
         html_put(b, "<bdi>", text, "</bdi>");
     html_put(b, "<br><code>", bj_doc_cell(s, i, BJ_DOC_LINE)->text, "</code>");
-    html_url(b, bj_doc_cell(s, i, BJ_DOC_URL)->text);
+    html_url(b, page, bj_doc_cell(s, i, BJ_DOC_URL)->text);
     bj_buf_str(b, "</li>\n");
 }
 
-static void html_list(struct bj_buf *b, const struct bj_doc_section *s,
-                      enum bj_doc_name name)
+static void html_list(struct bj_buf *b, const struct bj_html_page *page,
+                      const struct bj_doc *d, enum bj_doc_name name)
 {
+    const struct bj_doc_section *s = &d->section[name];
     if (s->rows > 0) {
-        html_title(b, bj_slice_str(s->title));
+        html_put(b, page ? "<h3>" : "<h2>", bj_slice_str(s->title),
+                 page ? "</h3>\n" : "</h2>\n");
         bj_buf_str(b, "<ul>\n");
     }
     for (size_t i = 0; i < s->rows; i++)
-        html_item(b, s, name, i);
+        html_item(b, page, s, name, i);
     bj_buf_str(b, s->rows > 0 ? "</ul>\n" : "");
-    html_put(b, "<p>", s->note, "</p>\n");
+    html_put(b, page ? "<p class=\"sub\">" : "<p>", s->note, "</p>\n");
 }
 
 /* --- rows with columns -----------------------------------------------------
@@ -107,8 +114,11 @@ enum html_kind {
     HTML_TEXT,
     HTML_LABEL,  /* the heading of its row */
     HTML_NUMBER, /* aligned to the right */
-    HTML_BAR,    /* a number with a bar; narrow screens leave the bar out */
-    HTML_NAME    /* free text; narrow screens leave it out */
+    HTML_BAR,    /* a mail: a number with a bar, which narrow screens leave out;
+                    a page: a meter */
+    HTML_NAME,   /* free text; narrow screens leave it out */
+    HTML_NOTE,   /* on pages: where the value is from, and what was requested */
+    HTML_JOB     /* on pages: the id of a job, as a link */
 };
 
 struct html_column {
@@ -121,7 +131,7 @@ struct html_table {
     enum bj_doc_name name;
     bool has_head; /* it has no units then */
     bool is_least; /* the title says that there are more rows */
-    size_t rows;   /* at most; 0: all */
+    size_t rows;   /* of a mail, at most; 0: all */
     unsigned columns;
     struct html_column column[BJ_DOC_COLUMNS];
 };
@@ -140,19 +150,53 @@ static void html_bar(struct bj_buf *b, const struct bj_doc_cell *cell)
     bj_buf_str(b, "</td>");
 }
 
-static void html_cell(struct bj_buf *b, const struct bj_doc_section *s,
-                      size_t row, const struct html_table *t,
-                      const struct html_column *c)
+static void html_job_link(struct bj_buf *b, const struct bj_html_page *page,
+                          struct bj_slice id)
+{
+    if (id.n == 0)
+        return;
+    bj_buf_printf(b, "<a href=\"%s", page->job_path);
+    bj_url_text(b, id);
+    html_put(b, "\">", id, "</a>");
+}
+
+/* "nodes, measured; requested 8 GiB" */
+static void html_note(struct bj_buf *b, const struct bj_doc_section *s,
+                      size_t row)
+{
+    const struct bj_slice source = bj_doc_cell(s, row, BJ_DOC_SOURCE)->text,
+                          asked = bj_doc_cell(s, row, BJ_DOC_REQUESTED)->text;
+    bj_html_text(b, source);
+    if (asked.n == 0 ||
+        bj_slice_eq(asked, bj_doc_cell(s, row, BJ_DOC_ALLOCATED)->text))
+        return;
+    bj_local_html_str(b, source.n > 0 ? "; {requested} " : "{requested} ");
+    bj_html_text(b, asked);
+}
+
+static void html_cell(struct bj_buf *b, const struct bj_html_page *page,
+                      const struct bj_doc_section *s, size_t row,
+                      const struct html_table *t, const struct html_column *c)
 {
     static const char *const open[] = {[HTML_TEXT] = "<td>",
                                        [HTML_LABEL] = "<th scope=\"row\">",
                                        [HTML_NUMBER] = "<td class=\"n\">",
                                        [HTML_BAR] = "<td class=\"n\">",
                                        [HTML_NAME] =
-                                           "<td class=\"phone\"><bdi>"};
+                                           "<td class=\"phone\"><bdi>",
+                                       [HTML_NOTE] = "<td class=\"note\">",
+                                       [HTML_JOB] = "<td>"};
     const struct bj_doc_cell *cell = bj_doc_cell(s, row, c->column);
-    bj_buf_str(b, open[c->kind]);
-    bj_html_text(b, cell->text);
+    const bool bar = c->kind == HTML_BAR;
+    bj_buf_str(b, bar && page ? "<td>" : open[c->kind]);
+    if (bar && page && cell->ppm != BJ_SQL_NULL)
+        page->meter(b, cell->judge, cell->ppm);
+    else if (c->kind == HTML_NOTE)
+        html_note(b, s, row);
+    else if (c->kind == HTML_JOB)
+        html_job_link(b, page, cell->text);
+    else
+        bj_html_text(b, cell->text);
     if (cell->unit && !t->has_head) {
         bj_buf_str(b, " ");
         bj_html_text(b, bj_slice_str(cell->unit));
@@ -163,29 +207,61 @@ static void html_cell(struct bj_buf *b, const struct bj_doc_section *s,
     bj_buf_str(b, c->kind == HTML_LABEL  ? "</th>"
                   : c->kind == HTML_NAME ? "</bdi></td>"
                                          : "</td>");
-    if (c->kind == HTML_BAR)
+    if (bar && !page)
         html_bar(b, cell);
 }
 
-static void html_head(struct bj_buf *b, const struct bj_doc_section *s,
+/* A mail has no links to jobs. */
+static bool html_has(const struct bj_html_page *page,
+                     const struct html_column *c)
+{
+    return page || c->kind != HTML_JOB;
+}
+
+static void html_head(struct bj_buf *b, const struct bj_html_page *page,
+                      const struct bj_doc_section *s,
                       const struct html_table *t)
 {
-    bj_buf_str(b, "<tr>");
+    bj_buf_str(b, page ? "<thead><tr>" : "<tr>");
     for (unsigned i = 0; i < t->columns; i++) {
-        const char *head = s->head[t->column[i].column];
-        bj_buf_str(b, i > 0 ? "<th class=\"n\">" : "<th>");
+        const struct html_column *c = &t->column[i];
+        const char *head = s->head[c->column];
+        const bool right =
+            c->kind == HTML_NUMBER || (c->kind == HTML_BAR && !page);
+        if (!html_has(page, c))
+            continue;
+        bj_buf_str(b, page ? "<th scope=\"col\"" : "<th");
+        bj_buf_str(b, right ? " class=\"n\">" : ">");
         bj_html_text(b, bj_slice_str(head ? head : ""));
-        bj_buf_str(b, t->column[i].kind == HTML_BAR
+        bj_buf_str(b, c->kind == HTML_BAR && !page
                           ? "</th><th class=\"n\"></th>"
                           : "</th>");
     }
-    bj_buf_str(b, "</tr>\n");
+    bj_buf_str(b, page ? "</tr></thead><tbody>\n" : "</tr>\n");
 }
 
-static void html_table(struct bj_buf *b, const struct bj_doc_section *s,
+static void html_rows(struct bj_buf *b, const struct bj_html_page *page,
+                      const struct bj_doc_section *s,
+                      const struct html_table *t, size_t rows)
+{
+    for (size_t row = 0; row < rows; row++) {
+        bj_buf_str(b, "<tr>");
+        for (unsigned i = 0; i < t->columns; i++)
+            if (html_has(page, &t->column[i]))
+                html_cell(b, page, s, row, t, &t->column[i]);
+        bj_buf_str(b, "</tr>\n");
+    }
+}
+
+static void html_table(struct bj_buf *b, const struct bj_html_page *page,
+                       const struct bj_doc_section *s,
                        const struct html_table *t)
 {
-    const size_t shown = t->rows > 0 && s->rows > t->rows ? t->rows : s->rows;
+    enum { ROWS = 40 }; /* of a page, at most */
+    const size_t most = t->rows == 0 ? s->rows
+                        : page       ? ROWS
+                                     : t->rows,
+                 shown = s->rows < most ? s->rows : most;
     struct bj_buf title = {0};
     if (shown == 0 && s->note.n == 0)
         return;
@@ -197,16 +273,12 @@ static void html_table(struct bj_buf *b, const struct bj_doc_section *s,
         html_put(b, "<p>", s->note, "</p>\n");
     if (shown == 0)
         return;
-    bj_buf_str(b, "<table>\n");
+    bj_buf_str(b, page ? "<div class=\"wide\"><table class=\"parts\">"
+                       : "<table>\n");
     if (t->has_head)
-        html_head(b, s, t);
-    for (size_t row = 0; row < shown; row++) {
-        bj_buf_str(b, "<tr>");
-        for (unsigned i = 0; i < t->columns; i++)
-            html_cell(b, s, row, t, &t->column[i]);
-        bj_buf_str(b, "</tr>\n");
-    }
-    bj_buf_str(b, "</table>\n");
+        html_head(b, page, s, t);
+    html_rows(b, page, s, t, shown);
+    bj_buf_str(b, page ? "</tbody></table></div>\n" : "</table>\n");
 }
 
 /* --- the document ----------------------------------------------------------
@@ -241,12 +313,13 @@ static const struct html_table html_tables[] = {
                 {BJ_DOC_PEAK, HTML_NUMBER, 0}}},
     {.name = BJ_DOC_ARRAY,
      .has_head = true,
-     .columns = 5,
+     .columns = 6,
      .column = {{BJ_DOC_VALUE, HTML_LABEL, 0},
                 {BJ_DOC_LEAST, HTML_NUMBER, 0},
                 {BJ_DOC_MEDIAN, HTML_NUMBER, 0},
                 {BJ_DOC_P95, HTML_NUMBER, 0},
-                {BJ_DOC_MOST, HTML_NUMBER, 0}}},
+                {BJ_DOC_MOST, HTML_NUMBER, 0},
+                {BJ_DOC_TASK, HTML_JOB, 0}}},
     {.name = BJ_DOC_WASTE_GPU, WASTE},
     {.name = BJ_DOC_WASTE_CPU, WASTE},
     {.name = BJ_DOC_WASTE_MEMORY, WASTE},
@@ -267,6 +340,14 @@ static const struct html_table html_figures = {
                {BJ_DOC_PERCENT, HTML_BAR, 0},
                {BJ_DOC_AMOUNT, HTML_NUMBER, BJ_DOC_QUALITY}}};
 
+static const struct html_table html_held = {
+    .columns = 5,
+    .column = {{BJ_DOC_LABEL, HTML_LABEL, 0},
+               {BJ_DOC_ALLOCATED, HTML_NUMBER, 0},
+               {BJ_DOC_AMOUNT_USED, HTML_NUMBER, 0},
+               {BJ_DOC_PERCENT, HTML_BAR, 0},
+               {BJ_DOC_SOURCE, HTML_NOTE, 0}}};
+
 static const struct html_table html_facts = {
     .columns = 2,
     .column = {{BJ_DOC_FACT, HTML_LABEL, 0}, {BJ_DOC_FACT_TEXT, HTML_TEXT, 0}}};
@@ -276,22 +357,23 @@ static void html_tables_of(struct bj_buf *b, const struct bj_doc *d,
 {
     for (size_t i = 0; i < sizeof(html_tables) / sizeof(html_tables[0]); i++)
         if (html_tables[i].name >= from && html_tables[i].name <= upto)
-            html_table(b, &d->section[html_tables[i].name], &html_tables[i]);
+            html_table(b, NULL, &d->section[html_tables[i].name],
+                       &html_tables[i]);
 }
 
 static void html_job(struct bj_buf *b, const struct bj_doc *d)
 {
     const struct bj_doc_section *s = d->section;
     html_verdict(b, &s[BJ_DOC_VERDICT]);
-    html_list(b, &s[BJ_DOC_ADVICE], BJ_DOC_ADVICE);
-    html_table(b, &s[BJ_DOC_FIGURES], &html_figures);
-    html_list(b, &s[BJ_DOC_FINDINGS], BJ_DOC_FINDINGS);
-    html_list(b, &s[BJ_DOC_WARNINGS], BJ_DOC_WARNINGS);
+    html_list(b, NULL, d, BJ_DOC_ADVICE);
+    html_table(b, NULL, &s[BJ_DOC_FIGURES], &html_figures);
+    html_list(b, NULL, d, BJ_DOC_FINDINGS);
+    html_list(b, NULL, d, BJ_DOC_WARNINGS);
     html_tables_of(b, d, BJ_DOC_NODES, BJ_DOC_GPUS);
-    html_sentences(b, &s[BJ_DOC_IDLE]);
-    html_sentences(b, &s[BJ_DOC_SAMPLED]);
+    html_sentences(b, "<p>", &s[BJ_DOC_IDLE]);
+    html_sentences(b, "<p>", &s[BJ_DOC_SAMPLED]);
     html_tables_of(b, d, BJ_DOC_ARRAY, BJ_DOC_ARRAY);
-    html_table(b, &s[BJ_DOC_FACTS], &html_facts);
+    html_table(b, NULL, &s[BJ_DOC_FACTS], &html_facts);
     html_put(b, "<p><small>", s[BJ_DOC_FACTS].note, "</small></p>\n");
 }
 
@@ -300,9 +382,29 @@ void bj_doc_html(const struct bj_doc *d, struct bj_buf *out)
     if (d->section[BJ_DOC_VERDICT].is_there) {
         html_job(out, d);
     } else {
-        html_sentences(out, &d->section[BJ_DOC_ABOUT]);
-        html_table(out, &d->section[BJ_DOC_FIGURES], &html_totals);
+        html_sentences(out, "<p>", &d->section[BJ_DOC_ABOUT]);
+        html_table(out, NULL, &d->section[BJ_DOC_FIGURES], &html_totals);
         html_tables_of(out, d, BJ_DOC_WASTE_GPU, BJ_DOC_SECTIONS);
     }
     out->failed |= d->arena.failed;
+}
+
+void bj_doc_html_section(const struct bj_doc *d, enum bj_doc_name name,
+                         const struct bj_html_page *page, struct bj_buf *out)
+{
+    const struct bj_doc_section *s = &d->section[name];
+    out->failed |= d->arena.failed;
+    if (!s->is_there)
+        return;
+    if (name == BJ_DOC_ADVICE || name == BJ_DOC_FINDINGS ||
+        name == BJ_DOC_WARNINGS)
+        html_list(out, page, d, name);
+    if (name == BJ_DOC_IDLE || name == BJ_DOC_SAMPLED)
+        html_sentences(out, name == BJ_DOC_IDLE ? "<p>" : "<p class=\"sub\">",
+                       s);
+    if (name == BJ_DOC_HELD)
+        html_rows(out, page, s, &html_held, s->rows);
+    for (size_t i = 0; i < sizeof(html_tables) / sizeof(html_tables[0]); i++)
+        if (html_tables[i].name == name)
+            html_table(out, page, s, &html_tables[i]);
 }

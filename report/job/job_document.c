@@ -160,10 +160,17 @@ static struct bj_slice job_amount(const struct bj_report *r, struct bj_doc *d,
 }
 
 static void job_put_figure(const struct bj_report *r, struct bj_doc *d,
-                           struct bj_doc_section *s,
-                           const struct bj_report_figure *f)
+                           struct bj_doc_section *s, enum bj_figure which)
 {
+    static const enum bj_doc_judge judges[BJ_FIGURES] = {
+        [BJ_FIGURE_CPU] = BJ_DOC_JUDGE_CPU,
+        [BJ_FIGURE_MEMORY] = BJ_DOC_JUDGE_MEMORY,
+        [BJ_FIGURE_CHARGED] = BJ_DOC_JUDGE_MEMORY,
+        [BJ_FIGURE_GPU] = BJ_DOC_JUDGE_GPU,
+        [BJ_FIGURE_TIME] = BJ_DOC_JUDGE_TIME};
+    const struct bj_report_figure *f = &r->figure[which];
     struct bj_doc_cell *row = bj_doc_row(d, s);
+    row[BJ_DOC_PERCENT].judge = judges[which];
     row[BJ_DOC_LABEL].text = f->label;
     row[BJ_DOC_PERCENT].ppm = f->ppm;
     row[BJ_DOC_PERCENT].has_meter =
@@ -188,14 +195,19 @@ static void job_put_figure(const struct bj_report *r, struct bj_doc *d,
 
 static void job_put_figures(const struct bj_report *r, struct bj_doc *d)
 {
-    struct bj_doc_section *s = NULL;
+    struct bj_doc_section *held = bj_doc_add(d, BJ_DOC_HELD, NULL,
+                                             BJ_DOC_FIGURE_COLUMNS),
+                          *s = NULL;
     for (unsigned i = 0; i < BJ_FIGURES; i++) {
         const struct bj_report_figure *f = &r->figure[i];
-        if (f->used == BJ_SQL_NULL && f->ppm == BJ_SQL_NULL)
+        const bool known = f->used != BJ_SQL_NULL || f->ppm != BJ_SQL_NULL;
+        if (known || (f->allocated != BJ_SQL_NULL && i != BJ_FIGURE_CHARGED))
+            job_put_figure(r, d, held, i);
+        if (!known)
             continue;
         if (!s)
             s = bj_doc_add(d, BJ_DOC_FIGURES, NULL, BJ_DOC_FIGURE_COLUMNS);
-        job_put_figure(r, d, s, f);
+        job_put_figure(r, d, s, i);
     }
     if (!s)
         return;

@@ -19,6 +19,7 @@ enum bj_doc_name {
     BJ_DOC_VERDICT,
     BJ_DOC_ADVICE,
     BJ_DOC_FIGURES, /* what was used of what was held */
+    BJ_DOC_HELD,    /* also of what the use is unknown; of a job */
     BJ_DOC_FINDINGS,
     BJ_DOC_WARNINGS,
     BJ_DOC_NODES,
@@ -107,13 +108,23 @@ enum {
 
 enum { BJ_DOC_COLUMNS = 10 }; /* of a section, at most */
 
+/* The efficiency that a meter shows: forms with levels say how good it is. */
+enum bj_doc_judge {
+    BJ_DOC_NOT_JUDGED,
+    BJ_DOC_JUDGE_CPU,
+    BJ_DOC_JUDGE_MEMORY,
+    BJ_DOC_JUDGE_GPU,
+    BJ_DOC_JUDGE_TIME
+};
+
 struct bj_doc_cell {
     struct bj_slice text; /* any bytes of the store; n is 0: nothing */
     const char *unit;     /* behind text where no heading says it; or NULL */
     bool has_meter;       /* of ppm */
     bool is_long;         /* a text for a terminal begins a line for it */
-    int64_t ppm;          /* BJ_SQL_NULL: unknown, an empty meter */
-    double part;          /* of the largest value of the row, 0 to 1 */
+    enum bj_doc_judge judge;
+    int64_t ppm; /* BJ_SQL_NULL: unknown, an empty meter */
+    double part; /* of the largest value of the row, 0 to 1 */
 };
 
 struct bj_doc_section {

@@ -1,8 +1,8 @@
 /* The page of a job. */
-#include "apiserver/pages/page_job.h"
-
+#include "apiserver/frame/page.h"
 #include "apiserver/frame/room.h"
 #include "apiserver/frame/state.h"
+#include "apiserver/job/curves.h"
 #include "apiserver/job/job_name.h"
 #include "apiserver/job/report.h"
 #include "apiserver/pages/page_form.h"
@@ -11,86 +11,195 @@
 #include "base/amount.h"
 #include "base/html.h"
 #include "base/local.h"
+#include "report/form/html.h"
 #include "report/job/job_document.h"
 #include "report/model/show.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-static int job_array(struct bj_call *c, const struct bj_report *r,
-                     const struct bj_doc *d);
+/* Numbers of the job; NaN: unknown. */
+enum job_fact {
+    BJ_JOB_CPUS,
+    BJ_JOB_MEMORY_REQUESTED,
+    BJ_JOB_MEMORY_ALLOCATED,
+    BJ_JOB_GPUS,
+    BJ_JOB_LIMIT,
+    BJ_JOB_ELAPSED,
+    BJ_JOB_START,
+    BJ_JOB_NOW_CPUS,
+    BJ_JOB_NOW_MEMORY,
+    BJ_JOB_NOW_GPUS, /* percent */
+    BJ_JOB_FACTS
+};
 
-/* --- the verdict -----------------------------------------------------------
+/* The page between the two parts of its endpoint. */
+struct job_page {
+    struct bj_visible_job f;
+    struct bj_arena arena;
+    struct bj_curves curves;
+    struct bj_buf figures; /* rows of the report of an ended job */
+    struct bj_buf parts;   /* its tables of nodes and GPUs */
+    struct bj_buf details; /* HTML of the end of the page */
+    double fact[BJ_JOB_FACTS];
+    char state[24];
+    bool is_array_task;    /* the job is a task of an array */
+    bool live;             /* reload the page at intervals */
+    const char *no_curves; /* the reason if there are no charts; NULL: there are
+                              charts */
+};
+
+static bool job_has_ended(const struct job_page *g)
+{
+    return g->f.end != BJ_SQL_NULL;
+}
+
+/* --- requested and used ----------------------------------------------------
  */
 
-static void put_running(struct bj_buf *b, const struct bj_job_page *g)
+static const double nearly_full = 95; /* percent */
+
+/* Resources that a job requested and used: figures of its report, or current
+ * values. */
+static bool job_known(double v)
 {
-    double v = g->fact[BJ_JOB_ELAPSED], limit = g->fact[BJ_JOB_LIMIT];
-    if (strcmp(g->state, "running") != 0 || v - v != 0)
+    return v - v == 0;
+}
+
+/* One row; NaN leaves a cell empty. */
+struct job_use {
+    const char *title;
+    enum bj_page_form form;
+    double requested, used;
+    const char *used_unit; /* unit after the used amount */
+    double percent;
+    enum bj_page_form percent_form;
+    const char *note;
+};
+
+static void job_put_use(struct bj_buf *b, const struct job_use *u)
+{
+    if (!job_known(u->used) && !job_known(u->percent) &&
+        (!job_known(u->requested) || u->requested <= 0))
         return;
-    bj_local_html(b, "<p>{It has been running for} ");
-    bj_page_amount(b, BJ_SHOW_SECONDS, v);
-    if (limit - limit == 0) {
-        bj_local_html(b, " {of} ");
-        bj_page_amount(b, BJ_SHOW_SECONDS, limit);
+    bj_buf_printf(b, "<tr><th scope=\"row\">%s</th><td class=\"n\">",
+                  bj_local_escaped(u->title));
+    if (job_known(u->requested))
+        bj_page_amount(b, u->form == BJ_SHOW_ROUND ? BJ_SHOW_NUMBER : u->form,
+                       u->requested);
+    bj_buf_str(b, "</td><td class=\"n\">");
+    if (job_known(u->used)) {
+        bj_page_amount(b, u->form, u->used);
+        bj_buf_str(b, *u->used_unit ? " " : "");
+        bj_buf_str(b, bj_local_escaped(u->used_unit));
     }
-    bj_buf_str(b, ".</p>\n");
+    bj_buf_str(b, "</td><td>");
+    if (job_known(u->percent))
+        bj_page_amount(b, u->percent_form, u->percent);
+    bj_buf_printf(b, "</td><td class=\"note\">%s</td></tr>\n",
+                  bj_local_escaped(u->note));
 }
 
-static void put_report(struct bj_buf *b, const struct bj_job_page *g,
-                       const struct bj_report *r, const struct bj_doc *d)
+/* The current use of the job; NaN: unknown. */
+static double job_current_value(const struct job_page *g, const char *metric)
 {
-    const struct bj_report_verdict *v = &r->verdict;
-    bj_buf_str(b, "<section class=\"verdict ");
-    bj_html_text(b, v->level);
-    bj_buf_str(b, "\"><h2><bdi>");
-    bj_html_text(b, v->wrong);
-    bj_buf_str(b, "</bdi></h2>\n");
-    put_running(b, g);
-    bj_doc_html_section(d, BJ_DOC_IDLE, &bj_job_html, b);
-    if (v->cost.n > 0) {
-        bj_buf_str(b, "<p>");
-        bj_html_text(b, v->cost);
-        bj_buf_str(b, "</p>\n");
-    }
-    /* Unless it is the first of the list below. */
-    if (v->todo.n > 0 &&
-        (r->advices == 0 || !bj_slice_eq(v->todo, r->advice[0].text))) {
-        bj_buf_str(b, "<p><b>");
-        bj_show_advice_html(b, v->todo);
-        bj_buf_str(b, "</b></p>\n");
-    }
-    bj_doc_html_section(d, BJ_DOC_ADVICE, &bj_job_html, b);
-    bj_doc_html_section(d, BJ_DOC_FINDINGS, &bj_job_html, b);
-    bj_doc_html_section(d, BJ_DOC_WARNINGS, &bj_job_html, b);
-    bj_buf_str(b, "<p class=\"sub screen\"><a href=\"../api/v1/jobs/");
-    bj_url_text(b, bj_report_text(r, BJ_REPORT_KEY));
-    bj_local_html(b, "/report.pdf\">{Report as PDF}</a></p>\n</section>\n");
+    double v;
+    return bj_curves_now(&g->curves, metric, &v) ? v : __builtin_nan("");
 }
 
-/* Append verdict, findings, advice and the array of the job's report.  0, a
- * refusal, or an error of the store. */
-static int job_verdict(struct bj_call *c, struct bj_job_page *g)
+static double job_ratio(double a, double b)
 {
-    struct bj_report report = {.interactive = false};
-    struct bj_doc d = {.created_sec = 0};
-    int r = bj_job_report(c, g->f.job, &report);
-    if (r == 0) {
-        bj_report_document(&report, &d);
-        put_report(&c->reply->body, g, &report, &d);
-        r = job_array(c, &report, &d);
+    return job_known(a) && job_known(b) && b > 0 ? a / b : __builtin_nan("");
+}
+
+static double job_first_known(double a, double b)
+{
+    return job_known(a) ? a : b;
+}
+
+static void job_put_gpus(struct bj_buf *b, const struct job_page *g)
+{
+    const double none = __builtin_nan(""), gpus = g->fact[BJ_JOB_GPUS];
+    const double percent = g->fact[BJ_JOB_NOW_GPUS];
+    if (!job_known(gpus) || gpus <= 0)
+        return;
+    job_put_use(b, &(struct job_use){"GPUs", BJ_SHOW_ROUND, gpus,
+                                     job_ratio(percent * gpus, 100), "now",
+                                     percent, BJ_SHOW_GPU, ""});
+    job_put_use(b, &(struct job_use){"GPU memory", BJ_SHOW_BYTES, none,
+                                     job_current_value(g, "gpu_memory_bytes"),
+                                     "now", none, 0, ""});
+}
+
+/* The uses of a running or waiting job. */
+static void job_put_uses(struct bj_buf *b, const struct job_page *g)
+{
+    const double none = __builtin_nan("");
+    const double *v = g->fact;
+    /* as findings and the other forms have them (job_part) */
+    const double cpus = v[BJ_JOB_NOW_CPUS], bytes = v[BJ_JOB_NOW_MEMORY];
+    double of =
+        job_first_known(v[BJ_JOB_MEMORY_ALLOCATED], v[BJ_JOB_MEMORY_REQUESTED]);
+    job_put_use(b,
+                &(struct job_use){"CPUs", BJ_SHOW_ROUND, v[BJ_JOB_CPUS], cpus,
+                                  "now", 100 * job_ratio(cpus, v[BJ_JOB_CPUS]),
+                                  BJ_SHOW_PERCENT, ""});
+    /* Before the end of a job, only memory that is nearly full is a problem. */
+    double memory = 100 * job_ratio(bytes, of);
+    job_put_use(b,
+                &(struct job_use){
+                    "Memory", BJ_SHOW_BYTES, of, bytes, "now", memory,
+                    memory > nearly_full ? BJ_SHOW_MEMORY : BJ_SHOW_PART, ""});
+    job_put_gpus(b, g);
+    job_put_use(b,
+                &(struct job_use){
+                    "Time", BJ_SHOW_SECONDS, v[BJ_JOB_LIMIT], v[BJ_JOB_ELAPSED],
+                    "", 100 * job_ratio(v[BJ_JOB_ELAPSED], v[BJ_JOB_LIMIT]),
+                    BJ_SHOW_PART,
+                    job_known(v[BJ_JOB_LIMIT]) ? "" : "no time limit"});
+    job_put_use(b, &(struct job_use){"Power", BJ_SHOW_ROUND, none,
+                                     job_current_value(g, "power_watts"),
+                                     "W now", none, 0, ""});
+}
+
+/* --- the report ------------------------------------------------------------
+ */
+
+static void job_put_meter(struct bj_buf *b, enum bj_doc_judge judge,
+                          int64_t ppm)
+{
+    static const enum bj_page_form forms[] = {
+        [BJ_DOC_NOT_JUDGED] = BJ_SHOW_PART,
+        [BJ_DOC_JUDGE_CPU] = BJ_SHOW_PERCENT,
+        [BJ_DOC_JUDGE_MEMORY] = BJ_SHOW_MEMORY,
+        [BJ_DOC_JUDGE_GPU] = BJ_SHOW_GPU,
+        [BJ_DOC_JUDGE_TIME] = BJ_SHOW_TIME_USED};
+    bj_page_amount(b, forms[judge], (double)ppm / 1e4);
+}
+
+static const struct bj_html_page job_html = {"../jobs?job=", job_put_meter};
+
+static void job_uses(struct bj_buf *b, const struct job_page *g)
+{
+    bj_local_html(b, g->is_array_task
+                         ? "<h2>{This task: requested and used}</h2>\n"
+                         : "<h2>{Requested and used}</h2>\n");
+    bj_local_html(
+        b, "<div class=\"wide\"><table class=\"uses\"><thead><tr><th></th><th "
+           "scope=\"col\" class=\"n\">");
+    /* a job that waits holds nothing */
+    bj_local_html(b,
+                  job_known(g->fact[BJ_JOB_START]) ? "{Held}" : "{Requested}");
+    bj_local_html(b, "</th><th scope=\"col\" class=\"n\">{Used}</th><th "
+                     "scope=\"col\">{Efficiency}</th><th></th></tr></thead>"
+                     "<tbody>\n");
+    if (job_has_ended(g)) {
+        bj_buf_slice(b, (struct bj_slice){g->figures.p, g->figures.len});
+        b->failed |= g->figures.failed;
+    } else {
+        job_put_uses(b, g);
     }
-    g->is_array_task = report.array.tasks > 1;
-    if (r == 0) {
-        bj_doc_html_section(&d, BJ_DOC_NODES, &bj_job_html, &g->parts);
-        bj_doc_html_section(&d, BJ_DOC_GPUS, &bj_job_html, &g->parts);
-        bj_doc_html_section(&d, BJ_DOC_SAMPLED, &bj_job_html, &g->parts);
-    }
-    if (r == 0 && bj_job_has_ended(g))
-        bj_doc_html_section(&d, BJ_DOC_HELD, &bj_job_html, &g->figures);
-    bj_doc_free(&d);
-    bj_report_free(&report);
-    return r;
+    bj_buf_str(b, "</tbody></table></div>\n");
 }
 
 /* --- the tasks of an array ------------------------------------------------*/
@@ -103,7 +212,7 @@ enum { TASKS = 300 /* maximum number of tasks with a link */ };
  */
 
 /* The letter for a state, in addition to the colour; none: completed. */
-static const char *letter_of(struct bj_slice state)
+static const char *job_letter_of(struct bj_slice state)
 {
     static const struct {
         const char *state, *letter;
@@ -116,14 +225,14 @@ static const char *letter_of(struct bj_slice state)
     return "?";
 }
 
-struct tasks {
+struct job_tasks {
     struct bj_buf *b;
     unsigned n;
 };
 
-static void put_task(void *ctx, const struct bj_cells *row)
+static void job_put_task(void *ctx, const struct bj_cells *row)
 {
-    struct tasks *t = ctx;
+    struct job_tasks *t = ctx;
     const struct bj_cell *key = bj_cells_get(row, "key"),
                          *state = bj_cells_get(row, "state"),
                          *task = bj_cells_get(row, "array_task"),
@@ -144,18 +253,19 @@ static void put_task(void *ctx, const struct bj_cells *row)
         bj_cell_text(t->b, id);
     else
         bj_cell_text(t->b, task);
-    bj_buf_printf(t->b, "%s</a> ", letter_of(state->text));
+    bj_buf_printf(t->b, "%s</a> ", job_letter_of(state->text));
 }
 
-static int put_tasks(struct bj_call *c, int64_t array, struct bj_slice cluster)
+static int job_put_tasks(struct bj_call *c, int64_t array,
+                         struct bj_slice cluster)
 {
     static const char *const fields[] = {"key", "state", "array_task",
                                          "display_id"};
     char id[24];
     struct bj_params p = {.values = 0};
     struct bj_jobs_end end = {0};
-    struct tasks tasks = {.b = &c->reply->body};
-    struct bj_cells cells = {.row = put_task, .ctx = &tasks};
+    struct job_tasks tasks = {.b = &c->reply->body};
+    struct bj_cells cells = {.row = job_put_task, .ctx = &tasks};
     snprintf(id, sizeof(id), "%lld", (long long)array);
     int r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_JOB), BJ_SLICE("job"),
                           bj_slice_str(id));
@@ -191,12 +301,85 @@ static int job_array(struct bj_call *c, const struct bj_report *r,
     char n[BJ_AMOUNT_COUNT];
     if (r->array.tasks <= 1)
         return 0;
-    bj_doc_html_section(d, BJ_DOC_ARRAY, &bj_job_html, b);
+    bj_doc_html_section(d, BJ_DOC_ARRAY, &job_html, b);
     bj_local_html(b,
                   "<p><a href=\"../jobs?job=%lld\">{All %s tasks of array "
                   "%lld}</a></p>\n",
                   id, bj_amount_count(n, r->array.tasks), id);
-    return put_tasks(c, (int64_t)id, bj_report_text(r, BJ_REPORT_CLUSTER));
+    return job_put_tasks(c, (int64_t)id, bj_report_text(r, BJ_REPORT_CLUSTER));
+}
+
+/* --- the verdict -----------------------------------------------------------
+ */
+
+static void job_put_running(struct bj_buf *b, const struct job_page *g)
+{
+    double v = g->fact[BJ_JOB_ELAPSED], limit = g->fact[BJ_JOB_LIMIT];
+    if (strcmp(g->state, "running") != 0 || v - v != 0)
+        return;
+    bj_local_html(b, "<p>{It has been running for} ");
+    bj_page_amount(b, BJ_SHOW_SECONDS, v);
+    if (limit - limit == 0) {
+        bj_local_html(b, " {of} ");
+        bj_page_amount(b, BJ_SHOW_SECONDS, limit);
+    }
+    bj_buf_str(b, ".</p>\n");
+}
+
+static void job_put_report(struct bj_buf *b, const struct job_page *g,
+                           const struct bj_report *r, const struct bj_doc *d)
+{
+    const struct bj_report_verdict *v = &r->verdict;
+    bj_buf_str(b, "<section class=\"verdict ");
+    bj_html_text(b, v->level);
+    bj_buf_str(b, "\"><h2><bdi>");
+    bj_html_text(b, v->wrong);
+    bj_buf_str(b, "</bdi></h2>\n");
+    job_put_running(b, g);
+    bj_doc_html_section(d, BJ_DOC_IDLE, &job_html, b);
+    if (v->cost.n > 0) {
+        bj_buf_str(b, "<p>");
+        bj_html_text(b, v->cost);
+        bj_buf_str(b, "</p>\n");
+    }
+    /* Unless it is the first of the list below. */
+    if (v->todo.n > 0 &&
+        (r->advices == 0 || !bj_slice_eq(v->todo, r->advice[0].text))) {
+        bj_buf_str(b, "<p><b>");
+        bj_show_advice_html(b, v->todo);
+        bj_buf_str(b, "</b></p>\n");
+    }
+    bj_doc_html_section(d, BJ_DOC_ADVICE, &job_html, b);
+    bj_doc_html_section(d, BJ_DOC_FINDINGS, &job_html, b);
+    bj_doc_html_section(d, BJ_DOC_WARNINGS, &job_html, b);
+    bj_buf_str(b, "<p class=\"sub screen\"><a href=\"../api/v1/jobs/");
+    bj_url_text(b, bj_report_text(r, BJ_REPORT_KEY));
+    bj_local_html(b, "/report.pdf\">{Report as PDF}</a></p>\n</section>\n");
+}
+
+/* Append verdict, findings, advice and the array of the job's report.  0, a
+ * refusal, or an error of the store. */
+static int job_verdict(struct bj_call *c, struct job_page *g)
+{
+    struct bj_report report = {.interactive = false};
+    struct bj_doc d = {.created_sec = 0};
+    int r = bj_job_report(c, g->f.job, &report);
+    if (r == 0) {
+        bj_report_document(&report, &d);
+        job_put_report(&c->reply->body, g, &report, &d);
+        r = job_array(c, &report, &d);
+    }
+    g->is_array_task = report.array.tasks > 1;
+    if (r == 0) {
+        bj_doc_html_section(&d, BJ_DOC_NODES, &job_html, &g->parts);
+        bj_doc_html_section(&d, BJ_DOC_GPUS, &job_html, &g->parts);
+        bj_doc_html_section(&d, BJ_DOC_SAMPLED, &job_html, &g->parts);
+    }
+    if (r == 0 && job_has_ended(g))
+        bj_doc_html_section(&d, BJ_DOC_HELD, &job_html, &g->figures);
+    bj_doc_free(&d);
+    bj_report_free(&report);
+    return r;
 }
 
 /* The page of one job: the verdict first, then what it requested and used,
@@ -217,12 +400,7 @@ static const char *const fact_keys[BJ_JOB_FACTS] = {
     [BJ_JOB_NOW_GPUS] = "now_gpu_busy_percent",
 };
 
-static bool known(double v)
-{
-    return v - v == 0;
-}
-
-static void free_page(struct bj_job_page *g)
+static void job_free_page(struct job_page *g)
 {
     if (!g)
         return;
@@ -277,7 +455,7 @@ static const struct bj_page_column head_columns[] = {
     {NULL, NULL, 0, false},
 };
 
-static double number_of(const struct bj_cell *v)
+static double job_number_of(const struct bj_cell *v)
 {
     if (bj_cell_is_empty(v) ||
         (v->kind != BJ_CELL_NUMBER && v->kind != BJ_CELL_TIME))
@@ -288,7 +466,7 @@ static double number_of(const struct bj_cell *v)
     return n;
 }
 
-static void put_title(struct bj_call *c, const struct bj_cells *row)
+static void job_put_title(struct bj_call *c, const struct bj_cells *row)
 {
     struct bj_buf *b = &c->reply->body, title = {0};
     bj_local_put(&title, "{Job} ");
@@ -300,26 +478,26 @@ static void put_title(struct bj_call *c, const struct bj_cells *row)
     bj_page_list(b, head_columns, row, "");
 }
 
-struct filling {
+struct job_filling {
     struct bj_call *c;
-    struct bj_job_page *g;
+    struct job_page *g;
 };
 
-static void take_row(void *ctx, const struct bj_cells *row)
+static void job_take_row(void *ctx, const struct bj_cells *row)
 {
-    struct filling *f = ctx;
-    struct bj_job_page *g = f->g;
+    struct job_filling *f = ctx;
+    struct job_page *g = f->g;
     const struct bj_cell *state = bj_cells_get(row, "state");
     for (int i = 0; i < BJ_JOB_FACTS; i++)
-        g->fact[i] = number_of(bj_cells_get(row, fact_keys[i]));
+        g->fact[i] = job_number_of(bj_cells_get(row, fact_keys[i]));
     /* Accounting is read at intervals; compute the current run time. */
     if (!bj_cell_is_empty(state) &&
         bj_slice_eq(state->text, BJ_SLICE("running")) &&
-        known(g->fact[BJ_JOB_START]))
+        job_known(g->fact[BJ_JOB_START]))
         g->fact[BJ_JOB_ELAPSED] = (double)f->c->now_sec - g->fact[BJ_JOB_START];
     if (!bj_cell_is_empty(state) && state->text.n < sizeof(g->state))
         memcpy(g->state, state->text.p, state->text.n);
-    put_title(f->c, row);
+    job_put_title(f->c, row);
     bj_local_html(&g->details, "<h2>{Accounting}</h2>\n");
     bj_page_list(&g->details, detail_columns, row, "No values found.");
 }
@@ -342,7 +520,7 @@ static const struct bj_page_column step_columns[] = {
 };
 
 /* Insert the steps before the details. */
-static int put_steps(struct bj_call *c, struct bj_job_page *g)
+static int job_put_steps(struct bj_call *c, struct job_page *g)
 {
     struct bj_page_table table;
     struct bj_buf steps = {0};
@@ -358,7 +536,7 @@ static int put_steps(struct bj_call *c, struct bj_job_page *g)
     return r;
 }
 
-static void put_curves(struct bj_buf *b, const struct bj_job_page *g)
+static void job_put_curves(struct bj_buf *b, const struct job_page *g)
 {
     bj_local_html(b, "<h2>{Over time}</h2>\n");
     if (g->f.start == BJ_SQL_NULL)
@@ -371,13 +549,13 @@ static void put_curves(struct bj_buf *b, const struct bj_job_page *g)
 }
 
 /* Append the page below the verdict. */
-static void put_lower(struct bj_call *c, struct bj_job_page *g)
+static void job_put_lower(struct bj_call *c, struct job_page *g)
 {
     struct bj_buf *b = &c->reply->body;
-    bj_job_uses(b, g);
+    job_uses(b, g);
     bj_buf_slice(b, (struct bj_slice){g->parts.p, g->parts.len});
     b->failed |= g->parts.failed;
-    put_curves(b, g);
+    job_put_curves(b, g);
     bj_buf_slice(b, (struct bj_slice){g->details.p, g->details.len});
     b->failed |= g->details.failed;
     bj_local_html(b, "<p class=\"screen\">{Data:} <a href=\"../api/v1/jobs/");
@@ -397,10 +575,10 @@ static void put_lower(struct bj_call *c, struct bj_job_page *g)
     bj_page_close(c);
 }
 
-static void put_refresh(struct bj_call *c, const struct bj_job_page *g)
+static void job_put_refresh(struct bj_call *c, const struct job_page *g)
 {
     struct bj_buf *b = &c->reply->body;
-    if (bj_job_has_ended(g))
+    if (job_has_ended(g))
         return;
     if (g->live)
         bj_call_header(c, "Refresh", "60");
@@ -413,14 +591,15 @@ static void put_refresh(struct bj_call *c, const struct bj_job_page *g)
         bj_local_escaped(g->live ? "Stop reloading." : "Reload every minute."));
 }
 
-static int put_field(struct bj_call *c, struct bj_params *p, const char *key)
+static int job_put_field(struct bj_call *c, struct bj_params *p,
+                         const char *key)
 {
     return bj_params_put(c, p, BJ_BIT(BJ_PARAM_FIELDS), BJ_SLICE("fields"),
                          bj_slice_str(key));
 }
 
-static int request_row(struct bj_call *c, struct bj_params *p,
-                       const struct bj_job_page *g)
+static int job_request_row(struct bj_call *c, struct bj_params *p,
+                           const struct job_page *g)
 {
     int r =
         bj_params_put(c, p, BJ_BIT(BJ_PARAM_JOB), BJ_SLICE("job"), g->f.key);
@@ -429,17 +608,17 @@ static int request_row(struct bj_call *c, struct bj_params *p,
     if (r == 0)
         r = bj_page_fields(c, p, detail_columns);
     for (int i = 0; i < BJ_JOB_FACTS && r == 0; i++)
-        r = put_field(c, p, fact_keys[i]);
-    return r == 0 ? put_field(c, p, "display_id") : r;
+        r = job_put_field(c, p, fact_keys[i]);
+    return r == 0 ? job_put_field(c, p, "display_id") : r;
 }
 
-static int read_row(struct bj_call *c, struct bj_params *p,
-                    struct bj_job_page *g)
+static int job_read_row(struct bj_call *c, struct bj_params *p,
+                        struct job_page *g)
 {
     struct bj_jobs_end end;
-    struct filling filling = {c, g};
-    struct bj_cells cells = {.row = take_row, .ctx = &filling};
-    int r = request_row(c, p, g);
+    struct job_filling filling = {c, g};
+    struct bj_cells cells = {.row = job_take_row, .ctx = &filling};
+    int r = job_request_row(c, p, g);
     if (r == 0)
         r = bj_jobs_list(c, p, &(struct bj_output){.cells = &cells}, &end);
     if (r == 0 && cells.text.failed)
@@ -449,7 +628,7 @@ static int read_row(struct bj_call *c, struct bj_params *p,
 }
 
 /* Make the page without the data from Prometheus. */
-static int make_page(struct bj_call *c, struct bj_job_page *g)
+static int job_make_page(struct bj_call *c, struct job_page *g)
 {
     struct bj_params p;
     int r = bj_params_read(c, ONE, &p);
@@ -457,28 +636,28 @@ static int make_page(struct bj_call *c, struct bj_job_page *g)
         r = bj_visible_job_find(c, &p, c->tail, &g->arena, &g->f);
     g->live = !p.given[BJ_PARAM_LIVE] || p.number[BJ_PARAM_LIVE];
     if (r == 0)
-        r = read_row(c, &p, g);
+        r = job_read_row(c, &p, g);
     if (r == 0)
         r = job_verdict(c, g);
     if (r == 0)
-        r = put_steps(c, g);
+        r = job_put_steps(c, g);
     if (r != 0)
         return r;
-    put_refresh(c, g);
+    job_put_refresh(c, g);
     if (!c->worker->prom)
         g->no_curves = "No Prometheus server is configured, so there are no "
                        "charts.";
     else if (!bj_room_has_waiter(c->worker->server))
         g->no_curves = "Prometheus is busy, so there are no charts now; reload "
                        "the page to try again.";
-    g->curves.running = !bj_job_has_ended(g);
+    g->curves.running = !job_has_ended(g);
     return g->no_curves || g->f.start == BJ_SQL_NULL
                ? 0
                : bj_curves_prepare(c, &g->f, &g->curves);
 }
 
 /* If several jobs have this id, list them. */
-static int put_choice(struct bj_call *c)
+static int job_put_choice(struct bj_call *c)
 {
     static const struct bj_page_column columns[] = {
         {"display_id", "Job", BJ_SHOW_JOB, false},
@@ -517,38 +696,38 @@ static int put_choice(struct bj_call *c)
 
 static int on_one(struct bj_call *c)
 {
-    struct bj_job_page *g = calloc(1, sizeof(*g));
+    struct job_page *g = calloc(1, sizeof(*g));
     if (!g)
         return bj_err_set(&c->err, -ENOMEM, "page");
-    int r = make_page(c, g);
+    int r = job_make_page(c, g);
     if (r == 409)
-        r = put_choice(c);
+        r = job_put_choice(c);
     else if (r == 0 && g->curves.work[BJ_SERIES_JOB]) {
         c->work = g;
         return 0;
     } else if (r == 0) {
-        put_lower(c, g);
+        job_put_lower(c, g);
     }
-    free_page(g);
+    job_free_page(g);
     return r;
 }
 
 static int after_job(struct bj_call *c)
 {
-    struct bj_job_page *g = c->work;
+    struct job_page *g = c->work;
     struct bj_server *server = g->curves.work[BJ_SERIES_JOB]->server;
     int r = 0;
     c->work = NULL;
     bj_curves_query(c, &g->curves);
     if (bj_room_take_later(server)) {
-        put_lower(c, g);
+        job_put_lower(c, g);
         bj_room_give_later(server);
     } else {
         bj_call_header(c, "Retry-After", "1");
         r = bj_call_refuse(c, 503,
                            "Too many responses are being sent; try again.");
     }
-    free_page(g);
+    job_free_page(g);
     return r;
 }
 

@@ -1,10 +1,13 @@
-/* Other programs' forms of reports, seff and JS1: what is not known is no 0;
- * and energy of parts. */
+/* Forms of reports: text, HTML, and those of other programs, seff and JS1: what
+ * is not known is no 0; and energy of parts. */
+#include "report/form/html.h"
 #include "report/form/js1.h"
 #include "report/form/seff.h"
 #include "tests/unit/statsdb/report_jobs.h"
 
 #include "base/secret.h"
+#include "report/form/text.h"
+#include "report/job/job_document.h"
 #include "report/job/read.h"
 
 #include <string.h>
@@ -111,6 +114,82 @@ static void test_seff(void **state)
     bj_report_free(&r);
 }
 
+static void put_meter(struct bj_buf *b, enum bj_doc_judge judge, int64_t ppm)
+{
+    bj_buf_printf(b, "(%d: %lld)", (int)judge, (long long)ppm);
+}
+
+static void has(struct bj_buf *text, const char *want)
+{
+    bj_buf_put(text, "", 1);
+    assert_false(text->failed);
+    if (!strstr(text->p, want))
+        fail_msg("%s is not in %s", want, text->p);
+    bj_buf_free(text);
+}
+
+/* Each form shows the same rows, and a use that is not known as a dash. */
+static void test_document(void **state)
+{
+    struct derive_rig *w = *state;
+    struct bj_report r;
+    struct bj_doc d = {.created_sec = 0};
+    struct bj_buf text = {0}, mail = {0}, gpus = {0}, held = {0};
+    const struct bj_html_page page = {"jobs?job=", put_meter};
+    read_report(w, "1", &r);
+    bj_report_document(&r, &d);
+    bj_doc_print(&d, &(struct bj_report_style){.ascii = true}, &text);
+    has(&text, "\n  n1: GPU 0   [######################..]    90 %  -\n"
+               "  n1: GPU 1                                    -  -\n");
+    bj_doc_html(&d, &mail);
+    has(&mail, "<tr><td>n1: GPU 1</td><td class=\"n\">-</td>"
+               "<td class=\"phone\"></td><td class=\"n\">-</td></tr>\n");
+    bj_doc_html_section(&d, BJ_DOC_GPUS, &page, &gpus);
+    has(&gpus, "<tr><td>n1: GPU 0</td><td>(0: 900000)</td><td class=\"n\">-"
+               "</td></tr>\n<tr><td>n1: GPU 1</td><td>-</td>");
+    bj_doc_html_section(&d, BJ_DOC_HELD, &page, &held);
+    has(&held, "<tr><th scope=\"row\">Memory</th><td class=\"n\">8 GiB</td>"
+               "<td class=\"n\">7 GiB</td><td>(2: 875000)</td>"
+               "<td class=\"note\">nodes, measured</td></tr>\n");
+    bj_doc_free(&d);
+    bj_report_free(&r);
+}
+
+/* Of many nodes the least used are shown, and how many there are. */
+static void test_least(void **state)
+{
+    struct bj_doc d = {.created_sec = 0};
+    struct bj_report r = {.nodes = 12};
+    struct bj_report_node node[12];
+    struct bj_buf text = {0}, mail = {0};
+    char names[12][8];
+    (void)state;
+    for (unsigned i = 0; i < 12; i++) {
+        snprintf(names[i], sizeof(names[i]), "n%02u", i);
+        node[i] = (struct bj_report_node){.node = bj_slice_str(names[i]),
+                                          .cpu_ppm = 900000 - 10000 * i,
+                                          .memory_peak = BJ_SQL_NULL,
+                                          .memory_limit = BJ_SQL_NULL,
+                                          .at = BJ_SQL_NULL,
+                                          .idle_since = BJ_SQL_NULL};
+    }
+    node[11].cpu_ppm = BJ_SQL_NULL; /* unknown is not the least */
+    r.node = node;
+    bj_report_document(&r, &d);
+    assert_int_equal(d.section[BJ_DOC_NODES].rows, 12);
+    assert_memory_equal(
+        bj_doc_cell(&d.section[BJ_DOC_NODES], 0, BJ_DOC_PART)->text.p, "n10",
+        3);
+    assert_memory_equal(
+        bj_doc_cell(&d.section[BJ_DOC_NODES], 11, BJ_DOC_PART)->text.p, "n11",
+        3);
+    bj_doc_print(&d, &(struct bj_report_style){.ascii = true}, &text);
+    has(&text, "CPUs and memory of nodes: the 10 least busy of 12\n  n10 ");
+    bj_doc_html(&d, &mail);
+    has(&mail, "<h2>CPUs and memory of nodes: the 10 least busy of 12</h2>");
+    bj_doc_free(&d);
+}
+
 /* Of components alone, energy is at least that. */
 static void test_energy(void **state)
 {
@@ -158,8 +237,9 @@ static int close_jobs(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_js1),
-                                       cmocka_unit_test(test_seff),
-                                       cmocka_unit_test(test_energy)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_js1), cmocka_unit_test(test_seff),
+        cmocka_unit_test(test_energy), cmocka_unit_test(test_document),
+        cmocka_unit_test(test_least)};
     return cmocka_run_group_tests_name("forms", tests, open_jobs, close_jobs);
 }

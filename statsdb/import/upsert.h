@@ -52,9 +52,9 @@ void bj_upsert_rollback(struct bj_upsert *u);
  * import: no write of the connection is checked meanwhile. */
 int bj_upsert_bulk(struct bj_upsert *u, bool on, struct bj_err *err);
 
-/* Switch gathering of jobs on (the default) or off, between two transactions.
- * No effect with SQLite. -ENOMEM. */
-int bj_upsert_gather(struct bj_upsert *u, bool on, struct bj_err *err);
+/* Store many jobs together (the default) or each alone, between two
+ * transactions. No effect with SQLite, which always stores each alone. */
+void bj_upsert_gather(struct bj_upsert *u, bool on);
 
 /* From now on, leave out jobs that the store has: jobs with the same jobid, or
  * array job and task, and the same submit, start or end. */

@@ -191,14 +191,12 @@ void bj_row_sql_columns(const struct bj_row_table *t, struct bj_buf *ret)
         bj_buf_printf(ret, "%s\"%s\"", i ? ", " : "", t->col[i].name);
 }
 
-void bj_row_sql_insert(const struct bj_row_table *t, const char *more,
-                       struct bj_buf *ret)
+void bj_row_sql_insert(const struct bj_row_table *t, struct bj_buf *ret)
 {
-    unsigned n = t->n + (more != NULL);
     bj_buf_printf(ret, "INSERT INTO %s(", t->name);
     bj_row_sql_columns(t, ret);
-    bj_buf_printf(ret, "%s%s) VALUES(", more ? ", " : "", more ? more : "");
-    for (unsigned i = 0; i < n; i++)
+    bj_buf_str(ret, ") VALUES(");
+    for (unsigned i = 0; i < t->n; i++)
         bj_buf_printf(ret, "%s?%u", i ? ", " : "", i + 1);
     bj_buf_str(ret, ") ON CONFLICT DO NOTHING");
 }

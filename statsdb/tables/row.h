@@ -180,11 +180,9 @@ enum bj_row_change bj_row_complete(const struct bj_step_sum *sum,
                                    const struct bj_row *old,
                                    struct bj_row *row);
 
-/* Append SQL with all columns, and parameters in the same order: an INSERT,
- * which has the column more in addition unless that is NULL; the list of
- * columns; an UPDATE. */
-void bj_row_sql_insert(const struct bj_row_table *t, const char *more,
-                       struct bj_buf *ret);
+/* Append SQL with all columns, and parameters in the same order: an INSERT; the
+ * list of columns; an UPDATE. */
+void bj_row_sql_insert(const struct bj_row_table *t, struct bj_buf *ret);
 void bj_row_sql_columns(const struct bj_row_table *t, struct bj_buf *ret);
 void bj_row_sql_update(const struct bj_row_table *t, bool plain,
                        struct bj_buf *ret);

@@ -326,7 +326,7 @@ static void open_stores(struct stores *w)
     for (int i = 0; i < stores(); i++)
         w->upsert[i] = upsert_open(w->store[i]);
     if (server_available)
-        bj_upsert_gather(w->upsert[ONE_BY_ONE], false, NULL);
+        bj_upsert_gather(w->upsert[ONE_BY_ONE], false);
 }
 
 static void close_stores(struct stores *w)

@@ -364,11 +364,43 @@ static void test_waiting_task(void **state)
     close_all(&w);
 }
 
+/* A step whose name is not UTF-8 is stored once, whatever bytes the database
+ * keeps. */
+static void test_hostile_step(void **state)
+{
+    struct stores w;
+    (void)state;
+    if (!server_available)
+        skip();
+    open_all(&w);
+    for (int i = 0; i < STORES; i++) {
+        for (int k = 0; k < 3; k++) {
+            struct bj_job_step step;
+            struct bj_sched_job job;
+            bj_job_step_init(&step);
+            step.step_id = BJ_SLICE("a\xff");
+            bj_sched_job_init(&job);
+            job.jobid = BJ_SLICE("5\xfe");
+            job.step = &step;
+            job.steps = 1;
+            assert_int_equal(bj_upsert_begin(w.upsert[i], NULL), 0);
+            assert_int_equal(
+                bj_upsert_job(w.upsert[i], BJ_SLICE("c"), &job, NULL), 0);
+            assert_int_equal(bj_upsert_commit(w.upsert[i], NULL), 0);
+        }
+        expect(w.store[i], "SELECT count(*) FROM step", "1\n");
+        assert_int_equal(bj_upsert_counts(w.upsert[i])->steps_same, 2);
+        assert_int_equal(bj_upsert_counts(w.upsert[i])->jobs_same, 2);
+    }
+    close_all(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random),       cmocka_unit_test(test_many),
         cmocka_unit_test(test_two_keys),     cmocka_unit_test(test_same_number),
-        cmocka_unit_test(test_waiting_task), cmocka_unit_test(test_errors)};
+        cmocka_unit_test(test_waiting_task), cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_hostile_step)};
     return cmocka_run_group_tests_name("statsdb_gather", tests, start, stop);
 }

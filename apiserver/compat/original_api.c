@@ -141,9 +141,9 @@ static void select_columns(struct bj_query *q, bool strict)
 static int add_times(struct bj_query *q, const struct job_list *a)
 {
     if (!a->strict) {
-        const struct bj_query_time time = {a->from_sec, a->to_sec};
+        const struct bj_filter_time time = {a->from_sec, a->to_sec, 0};
         bj_query_sql(q, " AND j.start IS NOT NULL");
-        return bj_query_between(q, a->c, "j.at", &time, 0);
+        return bj_query_between(q, a->c, "j.at", &time);
     }
     /* completed, failed, cancelled, timeout, node_fail, preempted */
     bj_query_sql(q, " AND +j.state IN (4, 5, 6, 7, 9, 10) AND "

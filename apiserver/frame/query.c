@@ -2,6 +2,7 @@
 
 #include "apiserver/frame/words.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 void bj_query_free(struct bj_query *q)
@@ -25,23 +26,27 @@ void bj_query_text(struct bj_query *q, struct bj_slice s)
 }
 
 int bj_query_between(struct bj_query *q, struct bj_call *c, const char *at,
-                     const struct bj_query_time *time, int64_t end_from)
+                     const struct bj_filter_time *time)
 {
     struct bj_job_ranges own;
     const struct bj_job_ranges *months = q->months;
     int r = 0;
-    bj_buf_printf(&q->b.sql, " AND %s BETWEEN ", at);
-    bj_query_int(q, time->from);
-    bj_query_sql(q, " AND ");
-    bj_query_int(q, time->to);
-    if (!months) {
-        r = bj_job_months_find(bj_reader_db(c->reader), time->from, time->to,
-                               end_from, &own, &c->err);
-        months = &own;
-    }
+    if (!months)
+        r = bj_filter_months(bj_reader_db(c->reader), time, &own, &c->err);
     if (r == 0)
-        bj_job_ranges_put(months, "j.id", &q->b.sql);
+        bj_filter_began(&q->b, at, time, months ? months : &own);
     return r;
+}
+
+struct bj_filter_texts bj_query_texts(const struct bj_params *p,
+                                      enum bj_param which,
+                                      struct bj_slice v[static BJ_PARAM_VALUES])
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < p->values; i++)
+        if (p->value[i].which == which)
+            v[n++] = p->value[i].text;
+    return (struct bj_filter_texts){v, n};
 }
 
 void bj_query_in(struct bj_query *q, const struct bj_params *p,
@@ -167,9 +172,9 @@ static void alternative(struct bj_query *q, const char *alias, const char *name,
     if (!narrow)
         return;
     bj_buf_printf(&q->b.sql, " AND %s.at BETWEEN ", alias);
-    bj_query_int(q, q->time->from);
+    bj_query_int(q, q->time->at_from);
     bj_query_sql(q, " AND ");
-    bj_query_int(q, q->time->to);
+    bj_query_int(q, q->time->at_to);
     bj_query_sql(q, ")");
 }
 
@@ -212,31 +217,28 @@ static const struct {
 };
 enum { FILTERS = sizeof(filters) / sizeof(filters[0]) };
 
-/* Append one filter by the numbers of its values; values that are in no
- * dictionary match no row.  The '+' keeps SQLite from using the index of this
- * filter if another index leads the query. */
+static int query_find(void *ctx, enum bj_word which, struct bj_slice name,
+                      int64_t *ret, struct bj_err *err)
+{
+    return bj_words_find(ctx, which, name, ret, err);
+}
+
+/* Append one filter. */
 static int filter(struct bj_query *q, struct bj_call *c,
                   const struct bj_params *p, unsigned which, const char *alias,
                   bool leads)
 {
     const enum bj_param param = filters[which].param;
-    int r = 0;
-    bj_query_sql(q, leads || q->named ? " AND " : " AND +");
-    column(q, alias, bj_param_rules[param].name);
-    bj_query_sql(q, " IN (");
-    bool first = true;
-    for (unsigned i = 0, n = 0; i < p->values && r == 0; i++) {
-        int64_t id = -1;
-        if (p->value[i].which != param || (leads && !wanted(q, n++)))
-            continue;
-        r = bj_words_find(c->reader, filters[which].word, p->value[i].text, &id,
-                          &c->err);
-        bj_query_sql(q, first ? "" : ",");
-        bj_query_int(q, id);
-        first = false;
-    }
-    bj_query_sql(q, first ? "NULL)" : ")");
-    return r;
+    const struct bj_filter_names find = {query_find, c->reader};
+    struct bj_slice v[BJ_PARAM_VALUES];
+    struct bj_filter_texts names = bj_query_texts(p, param, v);
+    char name[64];
+    if (leads && q->branch)
+        names = (struct bj_filter_texts){v + *q->branch, 1};
+    snprintf(name, sizeof(name), "%s%s.\"%s\"", leads && !q->named ? "" : "+",
+             alias, bj_param_rules[param].name);
+    return bj_filter_names(&q->b, name, filters[which].word, names, &find,
+                           &c->err);
 }
 
 static bool is_mine(const struct bj_params *p)

@@ -5,7 +5,7 @@
 
 #include "apiserver/frame/call.h"
 #include "apiserver/frame/params.h"
-#include "statsdb/tables/job_month.h"
+#include "statsdb/job/job_filter.h"
 #include "store/sql_build.h"
 
 struct bj_query {
@@ -17,9 +17,7 @@ struct bj_query {
     const unsigned *branch;
     /* When several branches are queried at once, each is limited to jobs that
      * started in this period; set it before.  NULL: no limit. */
-    const struct bj_query_time {
-        int64_t from, to;
-    } * time;
+    const struct bj_filter_time *time;
     /* The ranges of numbers of jobs in the queried period; set it before. NULL:
      * read when needed. */
     const struct bj_job_ranges *months;
@@ -37,10 +35,14 @@ void bj_query_int(struct bj_query *q, int64_t v);
 void bj_query_text(struct bj_query *q, struct bj_slice s);
 
 /* Append " AND AT BETWEEN ..." for column at of jobs j, and limit their numbers
- * to months with such jobs that ended at end_from or later.  0 or an error of
- * the store. */
+ * to months with jobs of this time.  0 or an error of the store. */
 int bj_query_between(struct bj_query *q, struct bj_call *c, const char *at,
-                     const struct bj_query_time *time, int64_t end_from);
+                     const struct bj_filter_time *time);
+
+/* The values of a list parameter; v is their memory. */
+struct bj_filter_texts
+bj_query_texts(const struct bj_params *p, enum bj_param which,
+               struct bj_slice v[static BJ_PARAM_VALUES]);
 
 /* Append " IN (?,...)" for all texts of a list parameter. */
 void bj_query_in(struct bj_query *q, const struct bj_params *p,

@@ -77,21 +77,6 @@ static void add_found(struct bj_query *q, const struct bj_job_found *found)
     bj_query_sql(q, ")");
 }
 
-static void add_name(struct bj_query *q, struct bj_call *c,
-                     struct bj_slice text, enum bj_job_name_parts parts,
-                     const struct bj_job_found *found)
-{
-    struct bj_job_name name = bj_job_name_parse(text);
-    if (name.kind == BJ_NAME_UUID) {
-        add_found(q, found);
-        return;
-    }
-    q->b.dialect = bj_db_dialect(bj_reader_db(c->reader));
-    bj_query_sql(q, " AND j.id IN (");
-    bj_job_name_query(&name, parts, &q->b);
-    bj_query_sql(q, ")");
-}
-
 int bj_job_named(struct bj_query *q, struct bj_call *c,
                  const struct bj_params *p, struct bj_slice name)
 {
@@ -100,8 +85,15 @@ int bj_job_named(struct bj_query *q, struct bj_call *c,
     int r = search_name(c, p, name, &found);
     if (r == 0)
         r = bj_query_scope(q, c, p, "j");
-    if (r == 0)
-        add_name(q, c, name, BJ_NAME_EXACT, &found);
+    const struct bj_job_name parsed = bj_job_name_parse(name);
+    if (r == 0 && parsed.kind == BJ_NAME_UUID) {
+        add_found(q, &found);
+    } else if (r == 0) {
+        q->b.dialect = bj_db_dialect(bj_reader_db(c->reader));
+        bj_query_sql(q, " AND j.id IN (");
+        bj_job_name_query(&parsed, BJ_NAME_EXACT, &q->b);
+        bj_query_sql(q, ")");
+    }
     return r;
 }
 
@@ -126,30 +118,14 @@ int bj_jobs_search(struct bj_call *c, const struct bj_params *p,
     return 0;
 }
 
-/* Append several names, none of them a UUID. */
-static void add_names(struct bj_query *q, struct bj_call *c,
-                      const struct bj_params *p)
-{
-    unsigned n = 0;
-    q->b.dialect = bj_db_dialect(bj_reader_db(c->reader));
-    for (unsigned i = 0; i < p->values; i++) {
-        if (p->value[i].which != BJ_PARAM_JOB)
-            continue;
-        struct bj_job_name name = bj_job_name_parse(p->value[i].text);
-        bj_query_sql(q, n++ ? " AS below UNION ALL SELECT id FROM ("
-                            : " AND j.id IN (SELECT id FROM (");
-        bj_job_name_query(&name, BJ_NAME_WITH_PARTS, &q->b);
-        bj_query_sql(q, ")");
-    }
-    bj_query_sql(q, " AS below)");
-}
-
 void bj_jobs_named(struct bj_query *q, struct bj_call *c,
                    const struct bj_params *p, const struct bj_job_found *found)
 {
-    if (names_of(p) > 1)
-        add_names(q, c, p);
+    struct bj_slice v[BJ_PARAM_VALUES];
+    const struct bj_filter_texts names = bj_query_texts(p, BJ_PARAM_JOB, v);
+    q->b.dialect = bj_db_dialect(bj_reader_db(c->reader));
+    if (names.n == 1 && bj_job_name_parse(v[0]).kind == BJ_NAME_UUID)
+        add_found(q, found);
     else
-        add_name(q, c, bj_params_text(p, BJ_PARAM_JOB), BJ_NAME_WITH_PARTS,
-                 found);
+        bj_filter_jobs(&q->b, names);
 }

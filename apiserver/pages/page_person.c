@@ -49,8 +49,8 @@ static void put_filters(struct bj_buf *b, const struct bj_params *p)
 int bj_page_finding_counts(struct bj_call *c, const struct bj_params *p,
                            const char *to_root)
 {
-    const struct bj_query_time time = {p->number[BJ_PARAM_FROM],
-                                       p->number[BJ_PARAM_TO]};
+    const struct bj_filter_time time = {p->number[BJ_PARAM_FROM],
+                                        p->number[BJ_PARAM_TO], 0};
     struct bj_query q = {.time = &time};
     struct bj_picked k;
     struct bj_buf filters = {0};
@@ -63,7 +63,7 @@ int bj_page_finding_counts(struct bj_call *c, const struct bj_params *p,
                      " finding_rule AS r WHERE f.job = j.id AND r.id = f.rule");
     int r = bj_query_scope(&q, c, p, "j");
     if (r == 0)
-        r = bj_query_between(&q, c, "j.at", &time, 0);
+        r = bj_query_between(&q, c, "j.at", &time);
     bj_query_sql(&q, " GROUP BY r.name, r.severity ORDER BY r.severity ="
                      " 'critical' DESC, r.severity = 'warning' DESC,"
                      " count(*) DESC, r.name");

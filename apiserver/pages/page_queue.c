@@ -114,7 +114,7 @@ static int by_jobs(const void *a, const void *b)
 static int read_waits(struct bj_call *c, const struct bj_params *p,
                       struct waits *w)
 {
-    const struct bj_query_time time = {c->now_sec - DAYS * DAY, c->now_sec};
+    const struct bj_filter_time time = {c->now_sec - DAYS * DAY, c->now_sec, 0};
     struct bj_query q = {.time = &time};
     struct bj_st *st = NULL;
     bj_query_sql(&q, "SELECT j.partition, j.account, j.user, j.start -"
@@ -122,7 +122,7 @@ static int read_waits(struct bj_call *c, const struct bj_params *p,
                      " WHERE j.start IS NOT NULL");
     int r = bj_query_scope(&q, c, p, "j");
     if (r == 0)
-        r = bj_query_between(&q, c, "j.at", &time, 0);
+        r = bj_query_between(&q, c, "j.at", &time);
     bj_query_sql(&q, " LIMIT ");
     bj_query_int(&q, STARTED_MAX);
     if (r == 0)

@@ -78,8 +78,8 @@ static int make(struct bj_call *c, const struct bj_params *p,
     if (from > to)
         return bj_call_refuse(c, 400,
                               "The parameter from must not be later than to.");
-    const struct bj_query_time time = {
-        from - (int64_t)(c->worker->conf->longest_usec / 1000000), to};
+    const struct bj_filter_time time = {
+        from - (int64_t)(c->worker->conf->longest_usec / 1000000), to, from};
     bj_query_sql(q, "SELECT ");
     bj_table_select(q, k);
     bj_query_sql(q, " FROM job AS j LEFT JOIN job_use AS u ON u.job = j.id"
@@ -89,7 +89,7 @@ static int make(struct bj_call *c, const struct bj_params *p,
     bj_query_int(q, to);
     int r = bj_query_scope(q, c, p, "j");
     if (r == 0)
-        r = bj_query_between(q, c, "j.at", &time, from);
+        r = bj_query_between(q, c, "j.at", &time);
     bj_query_sql(q, " GROUP BY u.application ORDER BY sum(" CORE
                     ") DESC, count(*) DESC, 1 LIMIT ");
     bj_query_int(q, (int64_t)c->worker->conf->max_rows + 1);

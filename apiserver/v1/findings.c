@@ -190,13 +190,13 @@ static int make_findings(struct bj_call *c, struct bj_query *q,
     bool few = false;
     struct bj_job_ranges months;
     int r = read_span(c, p, s);
-    const struct bj_query_time time = {
-        s->from - (int64_t)(c->worker->conf->longest_usec / 1000000), s->to};
+    const struct bj_filter_time time = {
+        s->from - (int64_t)(c->worker->conf->longest_usec / 1000000), s->to,
+        s->from};
     const bool running =
         p->given[BJ_PARAM_RUNNING] && p->number[BJ_PARAM_RUNNING];
     if (r == 0)
-        r = bj_job_months_find(bj_reader_db(c->reader), time.from, time.to,
-                               s->from, &months, &c->err);
+        r = bj_filter_months(bj_reader_db(c->reader), &time, &months, &c->err);
     if (r == 0 && !running && bj_query_wide(c, p))
         r = are_few(c, p, &months, &few);
     bj_query_sql(q, running ? OPEN
@@ -217,7 +217,7 @@ static int make_findings(struct bj_call *c, struct bj_query *q,
         return r;
     bj_jobs_with_gpu(q, p);
     q->months = &months;
-    bj_query_between(q, c, "j.at", &time, s->from);
+    bj_query_between(q, c, "j.at", &time);
     q->months = NULL;
     bj_job_ranges_put(&months, "f.job", &q->b.sql);
     bj_query_sql(q, " AND (j.\"end\" IS NULL OR j.\"end\" >= ");

@@ -1,8 +1,6 @@
 #include "apiserver/v1/jobs_query.h"
 
 #include "apiserver/frame/state.h"
-#include "sched/hostlist.h"
-#include "sched/state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +10,6 @@ enum {
     LIMIT_DEFAULT = 100,
     FILTERS = 12, /* bound values of a branch, without those of the request */
     BRANCH_VALUES = 1500,
-    NODES = 10000,     /* maximum number in the parameter node */
     UNTIL_NAMED = 200, /* in thousandths of query.timeout */
     FULL_TIME = 1000
 };
@@ -21,7 +18,7 @@ void bj_jobs_query_free(struct bj_jobs_query *l)
 {
     bj_query_free(&l->q);
     bj_buf_free(&l->pattern);
-    free(l->node);
+    free(l->nodes.v);
     free(l);
 }
 
@@ -71,128 +68,51 @@ int bj_jobs_query_read(struct bj_call *c, struct bj_jobs_query *l)
         return bj_call_refuse(
             c, 400, "The parameter cursor must be a value of meta.next.");
     l->exact = p->given[BJ_PARAM_BEGAN] && p->number[BJ_PARAM_BEGAN];
-    l->began = (struct bj_query_time){
+    l->time = (struct bj_filter_time){
         l->exact ? l->from
                  : l->from - (int64_t)(c->worker->conf->longest_usec / 1000000),
-        l->to};
+        l->to, l->exact ? 0 : l->from};
     r = read_nodes(c, l);
     return r != 0 ? r : read_pattern(c, l);
-}
-
-static int no_state(struct bj_call *c, struct bj_slice s)
-{
-    struct bj_buf names = {0};
-    for (unsigned i = 0; i < BJ_STATES; i++) {
-        bj_buf_str(&names, bj_state_name((enum bj_job_state)i));
-        bj_buf_str(&names, ", ");
-    }
-    bj_buf_put(&names, "", 1);
-    int r = names.failed
-                ? bj_err_set(&c->err, -ENOMEM, "states")
-                : bj_call_refuse(c, 400,
-                                 "Unknown state '%.*s'; expected %sended, all, "
-                                 "or a state of Slurm.",
-                                 s.n < 30 ? (int)s.n : 30, s.p, names.p);
-    bj_buf_free(&names);
-    return r;
 }
 
 /* Does the request select only states of jobs that have not ended? */
 static bool only_open(const struct bj_params *p)
 {
-    for (unsigned i = 0; p->given[BJ_PARAM_STATE] && i < p->values; i++)
-        if (p->value[i].which == BJ_PARAM_STATE &&
-            !bj_state_is_open(bj_state_from_people(p->value[i].text)))
-            return false;
-    return p->given[BJ_PARAM_STATE];
+    struct bj_slice v[BJ_PARAM_VALUES];
+    return bj_filter_only_open(bj_query_texts(p, BJ_PARAM_STATE, v));
 }
 
 static int add_states(struct bj_query *q, struct bj_call *c,
                       const struct bj_params *p)
 {
-    if (!p->given[BJ_PARAM_STATE])
-        return 0;
-    bj_query_sql(q, " AND (1 = 0");
-    for (unsigned i = 0; i < p->values; i++) {
-        struct bj_slice s = p->value[i].text;
-        if (p->value[i].which != BJ_PARAM_STATE)
-            continue;
-        if (bj_slice_eq(s, BJ_SLICE("all"))) {
-            bj_query_sql(q, " OR 1 = 1");
-            continue;
-        }
-        if (bj_slice_eq(s, BJ_SLICE("ended"))) {
-            bj_query_sql(q, " OR j.\"end\" IS NOT NULL");
-            continue;
-        }
-        enum bj_job_state state = bj_state_from_people(s);
-        if (state == BJ_STATES)
-            return no_state(c, s);
-        bj_query_sql(q, " OR +j.state = ");
-        bj_query_int(q, state);
-    }
-    bj_query_sql(q, only_open(p) ? ") AND j.\"end\" IS NULL" : ")");
-    return 0;
-}
-
-static void add_nodes(struct bj_query *q, const struct bj_jobs_query *l)
-{
-    if (!l->p.given[BJ_PARAM_NODE])
-        return;
-    bj_query_sql(q, " AND +j.hosts IN (SELECT hosts FROM hosts_host WHERE "
-                    "host IN (NULL");
-    for (size_t i = 0; i < l->nodes; i++)
-        bj_buf_printf(&q->b.sql, ",%lld", (long long)l->node[i]);
-    bj_query_sql(q, "))");
-}
-
-/* Add the number of a node, unless no job ran there. */
-static int read_node(struct bj_call *c, struct bj_jobs_query *l,
-                     struct bj_st *st, struct bj_slice name)
-{
-    if (l->nodes == NODES)
-        return bj_call_refuse(
-            c, 400, "The parameter node names more than %d nodes.", NODES);
-    bj_st_bind_text(st, 1, name);
-    int r = bj_st_row(st, &c->err);
-    if (r <= 0)
-        return r;
-    l->node[l->nodes++] = bj_st_get_i64(st, 0);
-    bj_st_reset(st);
-    return 0;
+    struct bj_slice v[BJ_PARAM_VALUES];
+    int r =
+        bj_filter_states(&q->b, bj_query_texts(p, BJ_PARAM_STATE, v), &c->err);
+    return r == -EINVAL ? bj_call_refuse(c, 400, "U%s.", c->err.msg + 1) : r;
 }
 
 /* Find the nodes of the parameter node, which may be lists of Slurm. */
 static int read_nodes(struct bj_call *c, struct bj_jobs_query *l)
 {
-    const struct bj_params *p = &l->p;
+    struct bj_slice v[BJ_PARAM_VALUES];
     struct bj_st *st = NULL;
-    struct bj_hostlist list;
-    struct bj_slice name;
-    if (!p->given[BJ_PARAM_NODE])
+    if (!l->p.given[BJ_PARAM_NODE])
         return 0;
-    l->node = calloc(NODES, sizeof(*l->node));
-    if (!l->node)
-        return bj_err_set(&c->err, -ENOMEM, "nodes");
-    int r = bj_reader_prepare(c->reader, "SELECT id FROM host WHERE name = ?1",
-                              &st, &c->err);
-    for (unsigned i = 0; r == 0 && i < p->values; i++) {
-        const struct bj_slice text = p->value[i].text;
-        if (p->value[i].which != BJ_PARAM_NODE)
-            continue;
-        if (!memchr(text.p, '[', text.n)) {
-            r = read_node(c, l, st, text);
-            continue;
-        }
-        if (bj_hostlist_begin(&list, text, BJ_HOSTS_SLURM) < 0)
-            return bj_call_refuse(c, 400,
-                                  "The parameter node must be names of nodes "
-                                  "or lists of them, such as "
-                                  "n[101-104,107].");
-        while (r == 0 && bj_hostlist_next(&list, &name))
-            r = read_node(c, l, st, name);
-    }
-    return r;
+    int r = bj_reader_prepare(c->reader, BJ_FILTER_NODE_SQL, &st, &c->err);
+    if (r == 0)
+        r = bj_filter_nodes_find(st, bj_query_texts(&l->p, BJ_PARAM_NODE, v),
+                                 &l->nodes, &c->err);
+    if (r == -E2BIG)
+        return bj_call_refuse(c, 400,
+                              "The parameter node names more than %d nodes.",
+                              BJ_FILTER_NODES);
+    return r == -EINVAL
+               ? bj_call_refuse(c, 400,
+                                "The parameter node must be names of nodes "
+                                "or lists of them, such as "
+                                "n[101-104,107].")
+               : r;
 }
 
 /* Make the pattern from the text, with the special characters of LIKE escaped.
@@ -283,7 +203,8 @@ static int add_filters(struct bj_call *c, struct bj_jobs_query *l)
     if (r != 0)
         return r;
     add_name(q, l);
-    add_nodes(q, l);
+    if (p->given[BJ_PARAM_NODE])
+        bj_filter_nodes(&q->b, &l->nodes);
     bj_jobs_with_gpu(q, p);
     if (p->given[BJ_PARAM_FINDING]) {
         bj_query_sql(q, " AND EXISTS (SELECT 1 FROM job_finding AS f WHERE "
@@ -300,11 +221,8 @@ static int add_filters(struct bj_call *c, struct bj_jobs_query *l)
                               "NULL)");
     if (p->given[BJ_PARAM_JOB])
         bj_jobs_named(q, c, p, &l->found);
-    if (p->given[BJ_PARAM_JOB] || l->exact)
-        return 0;
-    bj_query_sql(q, " AND (j.\"end\" IS NULL OR j.\"end\" >= ");
-    bj_query_int(q, l->from);
-    bj_query_sql(q, ")");
+    else
+        bj_filter_ended(&q->b, &l->time);
     return 0;
 }
 
@@ -314,19 +232,13 @@ static bool is_limited(const struct bj_jobs_query *l)
     return !l->p.given[BJ_PARAM_JOB] || l->exact;
 }
 
-/* The time before which ended jobs are not listed. */
-static int64_t ended_from(const struct bj_jobs_query *l)
-{
-    return l->exact ? 0 : l->from;
-}
-
 int bj_jobs_query_months(struct bj_call *c, struct bj_jobs_query *l)
 {
     if (!is_limited(l))
         return 0;
     l->q.months = &l->months;
-    return bj_job_months_find(bj_reader_db(c->reader), l->began.from,
-                              l->began.to, ended_from(l), &l->months, &c->err);
+    return bj_filter_months(bj_reader_db(c->reader), &l->time, &l->months,
+                            &c->err);
 }
 
 int bj_jobs_query_where(struct bj_call *c, struct bj_jobs_query *l,
@@ -339,13 +251,13 @@ int bj_jobs_query_where(struct bj_call *c, struct bj_jobs_query *l,
                 ((p->given[BJ_PARAM_RUNNING] && p->number[BJ_PARAM_RUNNING]) ||
                  only_open(p));
     q->named = p->given[BJ_PARAM_JOB];
-    q->time = p->given[BJ_PARAM_JOB] ? NULL : &l->began;
+    q->time = p->given[BJ_PARAM_JOB] ? NULL : &l->time;
     int r = bj_query_lead(q, c, p, "j");
     if (open)
         bj_query_sql(q, " AND j.cluster IN (SELECT id FROM cluster)");
     if (r == 0 && is_limited(l))
         r = bj_query_between(q, c, open || q->named ? "+j.at" : "j.at",
-                             &l->began, ended_from(l));
+                             &l->time);
     if (r != 0 || open || q->named || parts == 0)
         return r != 0 ? r : add_filters(c, l);
     if (l->named && l->names == 0)
@@ -370,9 +282,7 @@ void bj_jobs_query_page(struct bj_jobs_query *l)
         bj_query_sql(q, ")");
     }
     /* Few jobs have the same name, so do not walk through all jobs. */
-    bj_query_sql(q, q->named ? " ORDER BY +j.at" : " ORDER BY j.at");
-    bj_query_sql(q, l->ascending ? ", j.id LIMIT " : " DESC, j.id DESC LIMIT ");
-    bj_query_int(q, l->limit + 1);
+    bj_filter_order(&q->b, l->ascending, q->named, l->limit + 1);
 }
 
 /* For several users or accounts, query the first jobs of each and merge them,

@@ -18,15 +18,14 @@ struct bj_jobs_query {
     struct bj_picked k;
     struct bj_query q;
     int64_t from, to, limit;
-    struct bj_query_time began;
+    struct bj_filter_time time;
     struct bj_job_ranges months;
     bool exact; /* omit jobs that began before from */
     bool ascending;
     int64_t cursor_at, cursor_id;
-    int64_t *node; /* numbers of the nodes of the parameter node */
-    size_t nodes;
-    struct bj_buf pattern; /* pattern of names; empty: all */
-    bool named;            /* name contains all matching names */
+    struct bj_filter_nodes nodes; /* of the parameter node */
+    struct bj_buf pattern;        /* pattern of names; empty: all */
+    bool named;                   /* name contains all matching names */
     int64_t name[BJ_JOBS_NAMES];
     unsigned names;
     /* jobs of the parameter job, if that is a UUID */

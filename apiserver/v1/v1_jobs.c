@@ -62,9 +62,7 @@ static int read_items(struct bj_call *c, struct bj_jobs_query *l,
         return r;
     bj_jobs_select(&l->q, k);
     r = bj_jobs_query_where(c, l, 0, 1);
-    bj_query_sql(&l->q, l->q.named ? " ORDER BY +j.at" : " ORDER BY j.at");
-    bj_query_sql(&l->q, " DESC, j.id DESC LIMIT ");
-    bj_query_int(&l->q, SORTED_MAX + 1);
+    bj_filter_order(&l->q.b, false, l->q.named, SORTED_MAX + 1);
     bj_reader_walk(c->reader, false, BJ_JOBS_UNTIL_COUNTED);
     if (r == 0)
         r = bj_query_open(&l->q, c->reader, &st, &c->err);

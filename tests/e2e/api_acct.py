@@ -107,7 +107,7 @@ def selections(site):
     """Store and API give the same rows for each selection and format, over several pages."""
     chosen = [
         (), (ALL,), (ALL, "--limit=16"), ("--user=" + USER, ALL), ("--user=user1, " + USER, ALL),
-        (ALL, "--state=failed,TIMEOUT"), ("--state=running,pending",), ("--state=PD",),
+        (ALL, "--state=failed,TIMEOUT"), (ALL, "--state=ended"), (ALL, "--state=all"), ("--state=running,pending",), ("--state=PD",),
         (ALL, "--node=n05"), (ALL, "--node=n[01-04,17],n20"), (ALL, "-N", "n[25-29]"), (ALL, "--node=none"),
         (ALL, "--partition=none"), ("--job=%s, %s" % tuple(site.ids),), ("4000",),
         ("4000_[1-99,1000-2000]",),

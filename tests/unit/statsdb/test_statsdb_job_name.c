@@ -194,7 +194,7 @@ static void test_find(void **state)
         err.msg, "state: unknown state 'tired'; expected unknown, pending, "
                  "running, suspended, completed, failed, cancelled, timeout, "
                  "oom, node_fail, preempted, requeued, deadline, boot_fail, "
-                 "resized, or a state of Slurm");
+                 "resized, ended, all, or a state of Slurm");
 }
 
 /* Filters by user, account, time and ids use an index and read only matching

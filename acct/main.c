@@ -13,7 +13,7 @@
 #include "base/save.h"
 #include "base/tz.h"
 #include "base/version.h"
-#include "report/form/value.h"
+#include "report/form/when.h"
 #include "report/model/catalogue.h"
 #include "statsdb/tables/words.h"
 #include "store/db.h"
@@ -174,7 +174,7 @@ static int time_option(const char *name, const char *text, int64_t *ret,
     int64_t now = (int64_t)(bj_clock_wall_usec() / 1000000);
     if (!text || !text[0])
         return 0;
-    if (bj_value_time(text, now, ret) < 0)
+    if (bj_when_parse(text, now, ret) < 0)
         return bj_err_set(err, -EINVAL,
                           "%s: '%.60s' is not a time, such as"
                           " 2026-01-31, 2026-01-31T12:00:00, 12h or yesterday",

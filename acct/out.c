@@ -1,7 +1,7 @@
 #include "acct/out.h"
 
 #include "base/tz.h"
-#include "report/form/value.h"
+#include "report/model/show.h"
 #include "statsdb/job/rows.h"
 
 #include <errno.h>
@@ -253,7 +253,7 @@ static int table_row(struct bj_acct_out *o, const struct bj_acct_row *row,
     int r = 0;
     for (unsigned i = 0; r == 0 && i < o->look->columns; i++) {
         r = row->value(row->ctx, i, &v, err);
-        bj_value_for_people(&o->cells, o->look->column[i], &v);
+        bj_show_column(&o->cells, o->look->column[i], &v);
         bj_buf_put(&o->cells, "", 1);
     }
     o->rows++;
@@ -294,7 +294,7 @@ static int list_row(struct bj_acct_out *o, const struct bj_acct_row *row,
     for (unsigned i = 0; r == 0 && i < o->look->columns; i++) {
         r = row->value(row->ctx, i, &v, err);
         o->cells.len = 0;
-        bj_value_for_people(&o->cells, o->look->column[i], &v);
+        bj_show_column(&o->cells, o->look->column[i], &v);
         list_value(o, i, (struct bj_slice){o->cells.p, o->cells.len});
     }
     return r;

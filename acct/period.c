@@ -5,7 +5,7 @@
 #include "base/local.h"
 #include "report/form/text.h"
 #include "report/form/text_parts.h"
-#include "report/form/value.h"
+#include "report/form/when.h"
 #include "report/model/show.h"
 #include "report/pdf/pdf.h"
 #include "report/period/period_take.h"
@@ -24,11 +24,11 @@ int bj_acct_month(const char *text, int64_t *ret_since, int64_t *ret_until)
         m > 12)
         return -EINVAL;
     snprintf(first, sizeof(first), "%04u-%02u-01", (unsigned)y, (unsigned)m);
-    if (bj_value_time(first, 0, ret_since) < 0)
+    if (bj_when_parse(first, 0, ret_since) < 0)
         return -EINVAL;
     snprintf(first, sizeof(first), "%04u-%02u-01",
              (unsigned)(m == 12 ? y + 1 : y), (unsigned)(m % 12 + 1));
-    return bj_value_time(first, 0, ret_until);
+    return bj_when_parse(first, 0, ret_until);
 }
 
 /* --- jobs ------------------------------------------------------------------

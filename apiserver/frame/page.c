@@ -65,15 +65,14 @@ static void put_percent(struct bj_buf *b, enum bj_page_form form,
 static void put_number(struct bj_buf *b, enum bj_page_form form, int64_t v,
                        bool judged)
 {
-    const uint64_t micro = v < 0 ? ~(uint64_t)v + 1 : (uint64_t)v;
-    const double real = (double)v / 1e6;
+    static const enum bj_value_unit units[] = {
+        [BJ_SHOW_SECONDS] = BJ_UNIT_SECONDS,
+        [BJ_SHOW_JOULES] = BJ_UNIT_JOULES,
+        [BJ_SHOW_GRAMS] = BJ_UNIT_GRAMS};
+    const unsigned n = sizeof(units) / sizeof(units[0]);
     switch (form) {
-    case BJ_SHOW_SECONDS:
-        bj_buf_str(b, v < 0 ? "-" : "");
-        bj_amount_seconds(b, micro / MICRO + (micro % MICRO >= MICRO / 2));
-        break;
     case BJ_SHOW_BYTES:
-        bj_amount(b, BJ_AMOUNT_BYTES, (double)v);
+        bj_show_bytes(b, v);
         break;
     case BJ_SHOW_PERCENT:
     case BJ_SHOW_MEMORY:
@@ -81,19 +80,14 @@ static void put_number(struct bj_buf *b, enum bj_page_form form, int64_t v,
     case BJ_SHOW_TIME_USED:
     case BJ_SHOW_PART:
         bj_buf_str(b, v < 0 ? "-" : "");
-        put_percent(b, form, micro, judged);
-        break;
-    case BJ_SHOW_JOULES:
-        bj_amount(b, BJ_AMOUNT_JOULES, real);
+        put_percent(b, form, v < 0 ? ~(uint64_t)v + 1 : (uint64_t)v, judged);
         break;
     case BJ_SHOW_KWH:
-        bj_amount(b, BJ_AMOUNT_JOULES, real * 3.6e6);
-        break;
-    case BJ_SHOW_GRAMS:
-        bj_amount(b, BJ_AMOUNT_GRAMS, real);
+        bj_amount(b, BJ_AMOUNT_JOULES, (double)v * 3.6);
         break;
     default:
-        bj_amount(b, BJ_AMOUNT_PLAIN, real);
+        bj_show_value(b, form < n && units[form] ? units[form] : BJ_UNIT_COUNT,
+                      v, DIGITS);
     }
 }
 

@@ -1,7 +1,6 @@
 #include "report/form/json.h"
 
 #include "base/json.h"
-#include "report/form/value.h"
 #include "report/model/report.h"
 #include "statsdb/job/job_column.h"
 #include "statsdb/job/job_value.h"

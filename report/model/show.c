@@ -5,84 +5,112 @@
 #include "base/local.h"
 #include "base/stamp.h"
 #include "base/tz.h"
+#include "statsdb/job/rows.h"
 #include "store/db.h"
 
 #include <string.h>
 
 /* Is the value known?  Appends a dash if not. */
-static bool known(struct bj_buf *b, int64_t v)
+static bool show_known(struct bj_buf *b, int64_t v)
 {
     bj_buf_str(b, v == BJ_SQL_NULL ? "-" : "");
     return v != BJ_SQL_NULL;
 }
 
-/* Append a value, in parts of its unit. */
-static void put(struct bj_buf *b, enum bj_amount_unit unit, int64_t v,
-                double parts)
+/* Append a duration, rounded to seconds. */
+static void show_duration(struct bj_buf *b, int64_t v, uint64_t parts)
 {
-    if (known(b, v))
-        bj_amount(b, unit, (double)v / parts);
+    const uint64_t size = v < 0 ? ~(uint64_t)v + 1 : (uint64_t)v;
+    bj_buf_str(b, v < 0 ? "-" : "");
+    bj_amount_seconds(b, size / parts + (size % parts * 2 >= parts));
+}
+
+void bj_show_value(struct bj_buf *b, enum bj_value_unit unit, int64_t v,
+                   unsigned digits)
+{
+    static const enum bj_amount_unit units[] = {
+        [BJ_UNIT_COUNT] = BJ_AMOUNT_PLAIN,
+        [BJ_UNIT_BYTES] = BJ_AMOUNT_BYTES,
+        [BJ_UNIT_JOULES] = BJ_AMOUNT_JOULES,
+        [BJ_UNIT_GRAMS] = BJ_AMOUNT_GRAMS,
+        [BJ_UNIT_PERCENT] = BJ_AMOUNT_PERCENT};
+    uint64_t parts = 1;
+    for (unsigned i = 0; i < digits; i++)
+        parts *= 10;
+    if (!show_known(b, v))
+        return;
+    if (unit == BJ_UNIT_SECONDS)
+        show_duration(b, v, parts);
+    else if (unit == BJ_UNIT_MONEY)
+        bj_amount_money(b, v);
+    else if (unit == BJ_UNIT_COUNT && digits == 0)
+        bj_amount_whole(b, v);
+    else
+        bj_amount(b, units[unit], (double)v / (double)parts);
 }
 
 void bj_show_seconds(struct bj_buf *b, int64_t sec)
 {
-    if (!known(b, sec))
-        return;
-    bj_buf_str(b, sec < 0 ? "-" : "");
-    bj_amount_seconds(b, (uint64_t)(sec < 0 ? -sec : sec));
+    bj_show_value(b, BJ_UNIT_SECONDS, sec, 0);
 }
 
 void bj_show_bytes(struct bj_buf *b, int64_t bytes)
 {
-    put(b, BJ_AMOUNT_BYTES, bytes, 1);
+    bj_show_value(b, BJ_UNIT_BYTES, bytes, 0);
 }
 
 void bj_show_percent(struct bj_buf *b, int64_t ppm)
 {
-    put(b, BJ_AMOUNT_PERCENT, ppm, 1e4);
+    bj_show_value(b, BJ_UNIT_PERCENT, ppm, 4);
 }
 
 void bj_show_energy(struct bj_buf *b, int64_t uj)
 {
-    put(b, BJ_AMOUNT_JOULES, uj, 1e6);
+    bj_show_value(b, BJ_UNIT_JOULES, uj, 6);
 }
 
 void bj_show_grams(struct bj_buf *b, int64_t ug)
 {
-    put(b, BJ_AMOUNT_GRAMS, ug, 1e6);
+    bj_show_value(b, BJ_UNIT_GRAMS, ug, 6);
 }
 
 void bj_show_hours(struct bj_buf *b, int64_t usec)
 {
-    put(b, BJ_AMOUNT_PLAIN, usec, 3.6e9);
+    if (show_known(b, usec))
+        bj_amount(b, BJ_AMOUNT_PLAIN, (double)usec / 3.6e9);
 }
 
 void bj_show_millionths(struct bj_buf *b, int64_t micro)
 {
-    put(b, BJ_AMOUNT_PLAIN, micro, 1e6);
+    bj_show_value(b, BJ_UNIT_COUNT, micro, 6);
 }
 
 void bj_show_gib_hours(struct bj_buf *b, int64_t mib_sec)
 {
-    put(b, BJ_AMOUNT_PLAIN, mib_sec, 1024 * 3600.0);
+    if (show_known(b, mib_sec))
+        bj_amount(b, BJ_AMOUNT_PLAIN, (double)mib_sec / (1024 * 3600.0));
 }
 
 void bj_show_number(struct bj_buf *b, int64_t v)
 {
-    if (known(b, v))
-        bj_amount_whole(b, v);
+    bj_show_value(b, BJ_UNIT_COUNT, v, 0);
+}
+
+/* Append the digits of a time, with a T as in RFC 3339 or a blank. */
+static void show_stamp(struct bj_buf *b, int64_t sec, char between)
+{
+    char stamp[BJ_STAMP_MAX];
+    int64_t usec;
+    if (__builtin_mul_overflow(sec, 1000000, &usec))
+        usec = INT64_MAX; /* times beyond the range of years stay beyond it */
+    bj_stamp_text(usec, 0, bj_tz_offset(bj_tz_used(), sec) / 60, stamp);
+    bj_buf_printf(b, "%.10s%c%.8s", stamp, between, stamp + 11);
 }
 
 void bj_show_time(struct bj_buf *b, int64_t sec)
 {
-    char stamp[BJ_STAMP_MAX];
-    if (sec == BJ_SQL_NULL || sec > INT64_C(253402300799)) {
-        bj_buf_str(b, "-");
-        return;
-    }
-    bj_stamp_text(sec * 1000000, 0, bj_tz_offset(bj_tz_used(), sec) / 60,
-                  stamp);
-    bj_buf_printf(b, "%.10s %.8s", stamp, stamp + 11);
+    if (show_known(b, sec > INT64_C(253402300799) ? BJ_SQL_NULL : sec))
+        show_stamp(b, sec, ' ');
 }
 
 void bj_show_zone(struct bj_buf *b)
@@ -96,7 +124,7 @@ void bj_show_zone(struct bj_buf *b)
 
 void bj_show_money(struct bj_buf *b, int64_t micro, struct bj_slice currency)
 {
-    if (!known(b, micro))
+    if (!show_known(b, micro))
         return;
     bj_amount_money(b, micro);
     bj_buf_str(b, currency.n > 0 ? " " : "");
@@ -125,9 +153,7 @@ void bj_show_unit(struct bj_buf *b, struct bj_slice unit, int64_t v)
     else if (!bj_slice_eq(unit, BJ_SLICE("seconds")))
         bj_show_money(b, v, unit);
     else
-        bj_show_seconds(b, v == BJ_SQL_NULL || v < 0
-                               ? v
-                               : v / 1000000 + (v % 1000000 >= 500000));
+        bj_show_value(b, BJ_UNIT_SECONDS, v, 6);
 }
 
 void bj_show_unit_html(struct bj_buf *b, struct bj_slice unit, int64_t v)
@@ -137,6 +163,24 @@ void bj_show_unit_html(struct bj_buf *b, struct bj_slice unit, int64_t v)
     bj_html_text(b, (struct bj_slice){text.p, text.len});
     b->failed |= text.failed;
     bj_buf_free(&text);
+}
+
+void bj_show_column(struct bj_buf *b, const struct bj_column *c,
+                    const struct bj_job_value *v)
+{
+    if (!v->known)
+        return;
+    if (bj_job_is_text(c->kind))
+        bj_buf_clean(b, v->text);
+    else if (c->kind == BJ_AS_TIME)
+        show_stamp(b, v->number, 'T');
+    else if (c->kind == BJ_AS_LIMIT && v->number == INT64_MAX)
+        bj_buf_str(b, "unlimited");
+    else if (c->unit == BJ_UNIT_NONE || c->unit == BJ_UNIT_FREE) /* an id */
+        bj_value_json(b, c->kind == BJ_AS_LINK_END ? BJ_AS_TIME_MS : c->kind,
+                      v);
+    else
+        bj_show_value(b, c->unit, v->number, bj_value_digits(c->kind));
 }
 
 void bj_show_advice_html(struct bj_buf *b, struct bj_slice text)

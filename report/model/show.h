@@ -4,10 +4,22 @@
 #define BJ_REPORT_MODEL_SHOW_H
 
 #include "base/buf.h"
+#include "statsdb/job/job_column.h"
+#include "statsdb/job/job_value.h"
 
 #include <stdint.h>
 
-/* All print "-" for BJ_SQL_NULL. */
+/* Append a value with its unit; it has this many digits after the point, money
+ * always six. */
+void bj_show_value(struct bj_buf *b, enum bj_value_unit unit, int64_t v,
+                   unsigned digits);
+
+/* Append a value of a column as in tables: text cleaned, times with a T, in the
+ * reader's zone; nothing if it is unknown. */
+void bj_show_column(struct bj_buf *b, const struct bj_column *c,
+                    const struct bj_job_value *v);
+
+/* All others print "-" for BJ_SQL_NULL, and so does bj_show_value(). */
 void bj_show_seconds(struct bj_buf *b, int64_t sec); /* 1-02:03:04 */
 void bj_show_bytes(struct bj_buf *b, int64_t bytes); /* 1.5 GiB */
 void bj_show_percent(struct bj_buf *b, int64_t ppm); /* 34.4 % */
@@ -26,7 +38,6 @@ void bj_show_zone(struct bj_buf *b);
 
 /* Append money: 1,012.34 EUR; below 0.01 with up to six digits.  currency may
  * be empty. */
-struct bj_slice;
 void bj_show_money(struct bj_buf *b, int64_t micro, struct bj_slice currency);
 
 /* Append the name of a GPU, as findings have it: "g002: GPU 3"; "GPU 3" if node

@@ -8,7 +8,7 @@
 #include "mail/plots.h"
 #include "mail/send.h"
 #include "mail/service.h"
-#include "report/form/value.h"
+#include "report/form/when.h"
 #include "report/model/catalogue.h"
 #include "statsdb/conf/conf.h"
 #include "statsdb/copy/copy_command.h"
@@ -115,7 +115,7 @@ static int time_of(const char *option, const char *text, int64_t otherwise,
     *ret = otherwise;
     if (!text || !text[0])
         return 0;
-    int r = bj_value_time(text, wall_sec(), ret);
+    int r = bj_when_parse(text, wall_sec(), ret);
     return r < 0 ? bj_err_set(err, -EINVAL,
                               "%s: '%.60s' is not a time, such as"
                               " 2026-01-31, 2026-01-31T12:00:00Z or 30d",

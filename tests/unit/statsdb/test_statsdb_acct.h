@@ -7,7 +7,6 @@
 #include "acct/out.h"
 #include "acct/query.h"
 #include "acct/store.h"
-#include "report/form/value.h"
 #include "statsdb/record/record.h"
 #include "store/sqlite_probe.h"
 

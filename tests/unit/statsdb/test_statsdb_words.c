@@ -2,7 +2,7 @@
 #include "tests/unit/statsdb/test_statsdb.h"
 
 #include "base/tz.h"
-#include "report/form/value.h"
+#include "report/form/when.h"
 #include "statsdb/tables/words.h"
 
 #include <string.h>
@@ -121,7 +121,7 @@ static void test_time(void **state)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         int64_t got = INT64_MIN;
         bj_tz_use(cases[i].utc ? NULL : tz);
-        int r = bj_value_time(cases[i].text, T0, &got);
+        int r = bj_when_parse(cases[i].text, T0, &got);
         assert_int_equal(r, cases[i].want == INT64_MIN ? -EINVAL : 0);
         assert_int_equal(got, cases[i].want);
     }

@@ -69,7 +69,7 @@ sched_SRC    := $(wildcard sched/*.c)
 carbon_SRC   := $(wildcard carbon/*.c)
 core_SRC     := $(wildcard core/*.c core/*/*.c)
 exporter_SRC := $(wildcard standalone/*.c)
-plugin_SRC   := $(filter-out %/double.c,$(wildcard collectd-plugin/*.c))
+plugin_SRC   := $(wildcard collectd-plugin/*.c)
 obj = $(patsubst %.c,$(O)/%.o,$(1))
 
 PROGRAMS = $(O)/batchjob_exporter $(if $(HAVE_COLLECTD),$(O)/batchjob.so)

@@ -33,8 +33,8 @@ UNIT_PLUGIN := $(filter $(O)/unit/test_plugin_%,$(UNIT))
 UNIT_STATSDB := $(filter $(O)/unit/test_statsdb_%,$(UNIT))
 UNIT_API := $(filter $(O)/unit/test_api_%,$(UNIT))
 
-$(UNIT_PLUGIN): $(O)/unit/%: $(O)/unit/%.o $(O)/unit/libhelp.a \
-		$(call obj,$(wildcard collectd-plugin/*.c)) $(UNIT_LIBS)
+$(UNIT_PLUGIN): $(O)/unit/%: $(O)/unit/%.o \
+		$(call obj,tests/unit/lib/fakecollectd.c $(plugin_SRC)) $(O)/unit/libhelp.a $(UNIT_LIBS)
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_exporter)
 

@@ -2,7 +2,7 @@
  * simulated collectd, for snapshots made by hand. */
 #include "collectd-plugin/dataset.h"
 #include "collectd-plugin/dispatch.h"
-#include "collectd-plugin/double.h"
+#include "tests/unit/lib/fakecollectd.h"
 #include "core/find/ident.h"
 
 #include <setjmp.h>

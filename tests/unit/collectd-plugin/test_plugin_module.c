@@ -1,7 +1,7 @@
 /* The plugin's callbacks in the order of collectd, which is simulated, with a
  * real core over a tree without jobs. */
 #include "collectd-plugin/config.h"
-#include "collectd-plugin/double.h"
+#include "tests/unit/lib/fakecollectd.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

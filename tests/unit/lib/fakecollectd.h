@@ -1,7 +1,7 @@
 /* A test double of collectd's daemon: the symbols that the plugin uses,
- * recording its calls. Never part of batchjob.so. */
-#ifndef BJ_COLLECTD_DOUBLE_H
-#define BJ_COLLECTD_DOUBLE_H
+ * recording its calls. */
+#ifndef BJ_TESTS_UNIT_LIB_FAKECOLLECTD_H
+#define BJ_TESTS_UNIT_LIB_FAKECOLLECTD_H
 
 #include <collectd/core/daemon/plugin.h>
 

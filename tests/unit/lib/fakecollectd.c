@@ -1,4 +1,4 @@
-#include "collectd-plugin/double.h"
+#include "tests/unit/lib/fakecollectd.h"
 
 #include "base/buf.h"
 

@@ -2,8 +2,10 @@
  * room, and the buffers of responses. */
 #include "base/httpd_conn.h"
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/listen.h"
+#include "base/stream.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -269,4 +271,135 @@ void bj_httpd_buf_return(struct bj_httpd *h, struct bj_buf *b)
         pthread_mutex_unlock(&h->spare_lock);
     }
     bj_buf_free(b);
+}
+
+/* --- responses in pieces ---------------------------------------------------
+ *
+ * Responses that arrive in pieces from another thread. While there is no piece,
+ * the connection is suspended. */
+
+static ssize_t read_stream(void *cls, uint64_t pos, char *buf, size_t max)
+{
+    struct bj_httpd_conn *c = cls;
+    (void)pos;
+    if (c->phase == BJ_HTTPD_CLOSED)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    long n = bj_stream_take(c->stream, buf, max);
+    if (n == BJ_STREAM_END)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    if (n < 0)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    if (n == 0) {
+        c->suspended = true;
+        MHD_suspend_connection(c->mhd);
+    }
+    return n;
+}
+
+/* The library is done with the response. */
+static void release_stream(void *cls)
+{
+    struct bj_httpd_conn *c = cls;
+    struct bj_stream *s = c->stream;
+    c->stream = NULL;
+    bj_stream_close(s);
+}
+
+struct MHD_Response *bj_httpd_stream_build(struct bj_httpd_conn *c,
+                                           const struct bj_http_reply *r)
+{
+    c->stream = r->stream;
+    struct MHD_Response *m = MHD_create_response_from_callback(
+        r->stream_bytes ? r->stream_bytes : MHD_SIZE_UNKNOWN,
+        bj_stream_block(r->stream), read_stream, c, release_stream);
+    if (!m)
+        release_stream(c);
+    return m;
+}
+
+void bj_httpd_resume(struct bj_httpd *h)
+{
+    struct bj_httpd_link *end = &h->list[BJ_HTTPD_STREAM], *l = end->next,
+                         *next;
+    for (; l != end; l = next) {
+        struct bj_httpd_conn *c = (struct bj_httpd_conn *)l;
+        next = l->next;
+        if (!c->stream)
+            continue;
+        bool ended = bj_stream_has_ended(c->stream);
+        if (c->suspended && bj_stream_is_ready(c->stream))
+            bj_httpd_conn_resume(c);
+        /* The client gets as long for the rest as for any response. */
+        if (ended)
+            bj_httpd_conn_move(c, BJ_HTTPD_SEND);
+    }
+}
+
+/* --- TLS -------------------------------------------------------------------*/
+
+/* Never called: bj_httpd_tls_begin() sets the credentials of every session. */
+int bj_httpd_no_cert(gnutls_session_t session, const gnutls_datum_t *issuers,
+                     int n, const gnutls_pk_algorithm_t *algorithms,
+                     int algorithms_n, gnutls_pcert_st **ret, unsigned *ret_n,
+                     gnutls_privkey_t *ret_key)
+{
+    (void)session;
+    (void)issuers;
+    (void)n;
+    (void)algorithms;
+    (void)algorithms_n;
+    (void)ret;
+    (void)ret_n;
+    (void)ret_key;
+    return -1;
+}
+
+static gnutls_session_t session_of(struct bj_httpd_conn *c)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(c->mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    return info ? info->tls_session : NULL;
+}
+
+int bj_httpd_tls_begin(struct bj_httpd_conn *c)
+{
+    gnutls_session_t session = session_of(c);
+    if (!session)
+        return 0;
+    if (!c->h->web || !c->h->web->tls)
+        return -EIO;
+    c->tls = bj_tls_ref(c->h->web->tls);
+    return bj_tls_attach(c->tls, session);
+}
+
+void bj_httpd_tls_end(struct bj_httpd_conn *c)
+{
+    bj_tls_unref(c->tls);
+    bj_buf_free(&c->names);
+}
+
+/* The handshake verified the certificate.  It is verified again when it has
+ * expired since or the configuration has changed. */
+void bj_httpd_tls_peer(struct bj_httpd_conn *c)
+{
+    struct bj_tls *now = c->h->web ? c->h->web->tls : NULL;
+    if (!c->tls)
+        return;
+    gnutls_session_t session = session_of(c);
+    if (!c->names_read) {
+        c->names_read = true;
+        if (bj_tls_names(c->tls, session, &c->names, &c->names_until) < 0)
+            c->names.len = 0;
+    }
+    if (c->names.len > 0 &&
+        (now != c->tls ||
+         (int64_t)(bj_clock_wall_usec() / 1000000) > c->names_until)) {
+        if (!now || !bj_tls_recheck(now, session)) {
+            c->names.len = 0;
+        } else if (now != c->tls) {
+            bj_tls_unref(c->tls);
+            c->tls = bj_tls_ref(now);
+        }
+    }
+    c->req.peer = (struct bj_slice){c->names.p, c->names.len};
 }

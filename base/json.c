@@ -3,6 +3,7 @@
 
 #include "base/json_priv.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -606,4 +607,315 @@ int bj_json_slurm_u64(const struct bj_json *v, uint64_t *ret)
     if (r < 0)
         return r == -ENOENT ? -EINVAL : r;
     return set ? bj_json_u64(bj_json_get(v, "number"), ret) : -ENOENT;
+}
+
+/* --- decimal numbers -------------------------------------------------------*/
+
+/* A number as written: the digits before and after the point, and by how many
+ * digits the exponent moves the point to the right. */
+struct decimal {
+    bool minus;
+    struct bj_slice whole, part;
+    int64_t shift;
+};
+
+enum { SHIFT_MAX = 1000000 }; /* also for all larger shifts */
+
+static bool is_digit(char c)
+{
+    return (unsigned char)(c - '0') <= 9;
+}
+
+static struct bj_slice cut_digits(struct bj_slice *s)
+{
+    struct bj_slice d = {s->p, 0};
+    while (d.n < s->n && is_digit(s->p[d.n]))
+        d.n++;
+    s->p += d.n;
+    s->n -= d.n;
+    return d;
+}
+
+static bool cut_char(struct bj_slice *s, char a, char b)
+{
+    if (s->n == 0 || (s->p[0] != a && s->p[0] != b))
+        return false;
+    s->p++;
+    s->n--;
+    return true;
+}
+
+static bool cut_sign(struct bj_slice *s)
+{
+    return cut_char(s, '-', '-') || (cut_char(s, '+', '+'), false);
+}
+
+/* Cut the exponent after the 'e'; false when it is not a number. */
+static bool cut_exponent(struct bj_slice *s, int64_t *ret)
+{
+    bool minus = cut_sign(s);
+    struct bj_slice digits = cut_digits(s);
+    uint64_t e = SHIFT_MAX;
+    if (digits.n == 0)
+        return false;
+    if (bj_slice_u64(digits, &e) < 0 || e > SHIFT_MAX)
+        e = SHIFT_MAX;
+    *ret = minus ? -(int64_t)e : (int64_t)e;
+    return true;
+}
+
+static int take_apart(struct bj_slice s, struct decimal *ret)
+{
+    struct decimal d = {0};
+    s = bj_slice_trim(s);
+    if (s.n == 0)
+        return -ENOENT;
+    d.minus = cut_sign(&s);
+    d.whole = cut_digits(&s);
+    if (cut_char(&s, '.', '.'))
+        d.part = cut_digits(&s);
+    if (d.whole.n + d.part.n == 0)
+        return -EINVAL;
+    if (cut_char(&s, 'e', 'E') && !cut_exponent(&s, &d.shift))
+        return -EINVAL;
+    if (s.n > 0)
+        return -EINVAL;
+    *ret = d;
+    return 0;
+}
+
+/* Digit i of whole and part in a row; 0 after the end. */
+static unsigned digit(const struct decimal *d, int64_t i)
+{
+    size_t at = (size_t)i;
+    if (i < 0)
+        return 0;
+    if (at < d->whole.n)
+        return (unsigned)(d->whole.p[at] - '0');
+    at -= d->whole.n;
+    return at < d->part.n ? (unsigned)(d->part.p[at] - '0') : 0;
+}
+
+/* The number without its sign, times 10^digits.  Only the first digit that is
+ * cut off decides on rounding. */
+static int magnitude(const struct decimal *d, unsigned digits, uint64_t *ret)
+{
+    const int64_t have = (int64_t)(d->whole.n + d->part.n);
+    const int64_t want = (int64_t)d->whole.n + d->shift + digits;
+    int64_t i = 0;
+    uint64_t v = 0;
+    while (i < have && i < want && digit(d, i) == 0)
+        i++;
+    for (; i < want && (i < have || v > 0); i++)
+        if (__builtin_mul_overflow(v, 10, &v) ||
+            __builtin_add_overflow(v, digit(d, i), &v))
+            return -ERANGE;
+    if (digit(d, want) >= 5 && __builtin_add_overflow(v, 1, &v))
+        return -ERANGE;
+    *ret = v;
+    return 0;
+}
+
+static int read_number(struct bj_slice text, unsigned digits, bool *ret_minus,
+                       uint64_t *ret)
+{
+    struct decimal d;
+    int r = take_apart(text, &d);
+    if (r < 0)
+        return r;
+    *ret_minus = d.minus;
+    return magnitude(&d, digits, ret);
+}
+
+int bj_decimal_u64(struct bj_slice text, unsigned digits, uint64_t *ret)
+{
+    bool minus;
+    uint64_t v;
+    int r = read_number(text, digits, &minus, &v);
+    if (r < 0)
+        return r;
+    if (minus && v > 0)
+        return -ERANGE;
+    *ret = v;
+    return 0;
+}
+
+int bj_decimal_i64(struct bj_slice text, unsigned digits, int64_t *ret)
+{
+    bool minus;
+    uint64_t v;
+    int r = read_number(text, digits, &minus, &v);
+    if (r < 0)
+        return r;
+    if (v > (uint64_t)INT64_MAX + (minus ? 1 : 0))
+        return -ERANGE;
+    /* In two steps, since INT64_MIN has no positive counterpart. */
+    *ret = minus && v > 0 ? -(int64_t)(v - 1) - 1 : (int64_t)v;
+    return 0;
+}
+
+/* --- writing ---------------------------------------------------------------*/
+
+#define SIXTEEN 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1
+
+/* Bytes that are escaped or checked: controls, quotes, backslashes, and all
+ * that is not ASCII. */
+static const bool special[256] = {
+    SIXTEEN, SIXTEEN, ['"'] = 1, ['\\'] = 1, [127] = 1, SIXTEEN, SIXTEEN,
+    SIXTEEN, SIXTEEN, SIXTEEN,   SIXTEEN,    SIXTEEN,   SIXTEEN};
+
+/* Put the plain bytes at the start of s; returns how many. */
+static inline size_t put_plain(struct bj_buf *to, struct bj_slice s)
+{
+    size_t n = 0;
+    if (!bj_buf_room(to, s.n))
+        return s.n;
+    char *p = to->p + to->len;
+    for (; n < s.n && !special[(unsigned char)s.p[n]]; n++)
+        p[n] = s.p[n];
+    to->len += n;
+    return n;
+}
+
+/* Put the bytes at the start of s that are not plain; returns how many. */
+static size_t put_escaped(struct bj_buf *to, struct bj_slice s)
+{
+    static const char letters[] = "\"\\\n\t\r\b\f", escapes[] = "\"\\ntrbf";
+    size_t n = 0;
+    while (n < s.n && (unsigned char)s.p[n] > '~')
+        n++;
+    if (n > 0) {
+        bj_buf_clean(to, (struct bj_slice){s.p, n});
+        return n;
+    }
+    const char *at = memchr(letters, s.p[0], sizeof(letters) - 1);
+    if (at)
+        bj_buf_printf(to, "\\%c", escapes[at - letters]);
+    else
+        bj_buf_printf(to, "\\u%04x", (unsigned)s.p[0]);
+    return 1;
+}
+
+void bj_json_string(struct bj_buf *to, struct bj_slice s)
+{
+    bj_buf_put(to, "\"", 1);
+    while (s.n > 0) {
+        size_t n = put_plain(to, s);
+        if (n == 0)
+            n = put_escaped(to, s);
+        s.p += n;
+        s.n -= n;
+    }
+    bj_buf_put(to, "\"", 1);
+}
+
+/* --- order ----------------------------------------------------------------*/
+
+static bool in_object(const struct bj_json_out *o)
+{
+    return o->depth > 0 && o->open[o->depth - 1] == '}';
+}
+
+void bj_json_put_key(struct bj_json_out *o, struct bj_slice key)
+{
+    if (!in_object(o) || o->keyed)
+        o->wrong = true;
+    if (o->wrong)
+        return;
+    bj_buf_put(o->to, ",", o->more);
+    bj_json_string(o->to, key);
+    bj_buf_put(o->to, ":", 1);
+    o->keyed = true;
+}
+
+/* Whether a value is allowed now; puts its key. */
+static bool begin(struct bj_json_out *o, const char *key)
+{
+    if (key)
+        bj_json_put_key(o, bj_slice_str(key));
+    if (o->done || in_object(o) != o->keyed)
+        o->wrong = true;
+    if (o->wrong)
+        return false;
+    bj_buf_put(o->to, ",", o->more && !o->keyed);
+    o->keyed = false;
+    o->more = true;
+    o->done = o->depth == 0;
+    return true;
+}
+
+static void descend(struct bj_json_out *o, const char *key, char open,
+                    char close)
+{
+    if (o->depth == sizeof(o->open))
+        o->wrong = true;
+    if (!begin(o, key))
+        return;
+    bj_buf_put(o->to, &open, 1);
+    o->open[o->depth++] = close;
+    o->more = o->done = false;
+}
+
+int bj_json_out_end(const struct bj_json_out *o)
+{
+    if (o->to->failed)
+        return -ENOMEM;
+    return o->wrong || !o->done ? -EINVAL : 0;
+}
+
+/* --- values ---------------------------------------------------------------*/
+
+void bj_json_put_object(struct bj_json_out *o, const char *key)
+{
+    descend(o, key, '{', '}');
+}
+
+void bj_json_put_array(struct bj_json_out *o, const char *key)
+{
+    descend(o, key, '[', ']');
+}
+
+void bj_json_put_end(struct bj_json_out *o)
+{
+    if (o->depth == 0 || o->keyed)
+        o->wrong = true;
+    if (o->wrong)
+        return;
+    bj_buf_put(o->to, &o->open[--o->depth], 1);
+    o->done = o->depth == 0;
+    o->more = true;
+}
+
+void bj_json_put_str(struct bj_json_out *o, const char *key, struct bj_slice s)
+{
+    if (begin(o, key))
+        bj_json_string(o->to, s);
+}
+
+void bj_json_put_u64(struct bj_json_out *o, const char *key, uint64_t v)
+{
+    if (v == UINT64_MAX)
+        bj_json_put_null(o, key);
+    else if (begin(o, key))
+        bj_buf_u64(o->to, v);
+}
+
+void bj_json_put_i64(struct bj_json_out *o, const char *key, int64_t v)
+{
+    if (!begin(o, key))
+        return;
+    bj_buf_put(o->to, "-", v < 0);
+    bj_buf_u64(o->to, v < 0 ? -(uint64_t)v : (uint64_t)v);
+}
+
+void bj_json_put_bool(struct bj_json_out *o, const char *key, bool v)
+{
+    if (begin(o, key))
+        bj_buf_str(o->to, v ? "true" : "false");
+}
+
+void bj_json_put_null(struct bj_json_out *o, const char *key)
+{
+    if (begin(o, key))
+        bj_buf_str(o->to, "null");
 }

@@ -371,3 +371,430 @@ void bj_optseen_free(struct bj_optseen *seen)
     free(seen->v);
     *seen = (struct bj_optseen){0};
 }
+
+/* --- Options by group, for --help and the manual --------------------------*/
+
+/* The word before the first dot; empty without a dot. */
+static struct bj_slice prefix_of(const struct bj_opt *o)
+{
+    const char *dot = strchr(o->name, '.');
+    return (struct bj_slice){o->name, dot ? (size_t)(dot - o->name) : 0};
+}
+
+/* Call fn for the options of a group; returns how many there are.  fn NULL:
+ * only count. */
+static size_t walk_group(const struct bj_optset *sets, size_t n,
+                         struct bj_slice group, bj_opt_fn *fn, void *ctx)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        for (const struct bj_opt *o = sets[i].opts; o->name; o++) {
+            if (!bj_slice_eq(prefix_of(o), group))
+                continue;
+            count++;
+            if (fn)
+                fn(ctx, group, o);
+        }
+    return count;
+}
+
+static bool is_first(const struct bj_optset *sets, const struct bj_opt *opt,
+                     struct bj_slice group)
+{
+    for (;; sets++)
+        for (const struct bj_opt *o = sets->opts; o->name; o++) {
+            if (o == opt)
+                return true;
+            if (bj_slice_eq(prefix_of(o), group))
+                return false;
+        }
+}
+
+void bj_opt_walk(const struct bj_optset *sets, size_t n, bj_opt_fn *fn,
+                 void *ctx)
+{
+    for (int general = 0; general < 2; general++)
+        for (size_t i = 0; i < n; i++)
+            for (const struct bj_opt *o = sets[i].opts; o->name; o++) {
+                struct bj_slice group = prefix_of(o);
+                bool alone =
+                    group.n == 0 || walk_group(sets, n, group, NULL, NULL) == 1;
+                if (alone && general)
+                    fn(ctx, BJ_SLICE("general"), o);
+                else if (!alone && !general && is_first(sets, o, group))
+                    walk_group(sets, n, group, fn, ctx);
+            }
+}
+
+/* --- The option that a misspelt name was meant to be ----------------------*/
+
+enum { NAME_MAX_BYTES = 64 };
+
+/* The first parts of a name, as many as parts; a part ends at a dot. */
+static struct bj_slice first_parts(const char *name, size_t parts)
+{
+    size_t n = 0;
+    for (; name[n]; n++)
+        if (name[n] == '.' && --parts == 0)
+            break;
+    return (struct bj_slice){name, n};
+}
+
+static size_t count_parts(struct bj_slice s)
+{
+    size_t parts = 1;
+    for (size_t i = 0; i < s.n; i++)
+        parts += s.p[i] == '.';
+    return parts;
+}
+
+static unsigned least(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+/* Characters to insert, delete, replace or swap with the next one to get from a
+ * to b (optimal string alignment).  Both have at most NAME_MAX_BYTES. */
+static unsigned distance(struct bj_slice a, struct bj_slice b)
+{
+    unsigned row[3][NAME_MAX_BYTES + 1];
+    for (size_t j = 0; j <= b.n; j++)
+        row[0][j] = (unsigned)j;
+    for (size_t i = 1; i <= a.n; i++) {
+        unsigned *now = row[i % 3];
+        const unsigned *before = row[(i - 1) % 3], *older = row[(i + 1) % 3];
+        now[0] = (unsigned)i;
+        for (size_t j = 1; j <= b.n; j++) {
+            now[j] = least(before[j - 1] + (a.p[i - 1] != b.p[j - 1]),
+                           least(before[j], now[j - 1]) + 1);
+            if (i > 1 && j > 1 && a.p[i - 1] == b.p[j - 2] &&
+                a.p[i - 2] == b.p[j - 1])
+                now[j] = least(now[j], older[j - 2] + 1);
+        }
+    }
+    return row[a.n % 3][b.n];
+}
+
+/* The most similar name so far. */
+struct best {
+    unsigned distance;
+    struct bj_slice name;
+};
+
+static struct best begin(struct bj_slice name)
+{
+    return (struct best){.distance = 2 + (unsigned)name.n / 8};
+}
+
+static void compare(struct best *best, struct bj_slice name, struct bj_slice s)
+{
+    if (name.n > NAME_MAX_BYTES || s.n > NAME_MAX_BYTES)
+        return;
+    unsigned d = distance(name, s);
+    if (d < best->distance && 2 * d < s.n)
+        *best = (struct best){d, s};
+}
+
+static const char *show_best(const struct best *best,
+                             char buf[static BJ_OPT_SUGGESTION])
+{
+    buf[0] = '\0';
+    if (best->name.n > 0)
+        snprintf(buf, BJ_OPT_SUGGESTION, "; did you mean '%.*s'?",
+                 (int)best->name.n, best->name.p);
+    return buf;
+}
+
+const char *bj_suggest(struct bj_slice name,
+                       const char *(*at)(const void *ctx, size_t i),
+                       const void *ctx, char buf[static BJ_OPT_SUGGESTION])
+{
+    struct best best = begin(name);
+    const char *s;
+    for (size_t i = 0; (s = at(ctx, i)) != NULL; i++)
+        compare(&best, name, bj_slice_str(s));
+    return show_best(&best, buf);
+}
+
+const char *bj_suggest_or_list(struct bj_slice name,
+                               const char *(*at)(const void *ctx, size_t i),
+                               const void *ctx, char *buf, size_t cap)
+{
+    char like[BJ_OPT_SUGGESTION], shown[48];
+    const char *s;
+    bj_suggest(name, at, ctx, like);
+    bj_text_clean(name, shown, sizeof(shown));
+    int len = snprintf(buf, cap, "'%s' is unknown%s", shown, like);
+    for (size_t i = 0; !like[0] && (s = at(ctx, i)) && (size_t)len < cap; i++)
+        len += snprintf(buf + len, cap - (size_t)len, "%s%s",
+                        i ? ", " : "; expected ", s);
+    return buf;
+}
+
+const char *bj_opt_suggest(const struct bj_optset *sets, size_t n,
+                           struct bj_slice name,
+                           char buf[static BJ_OPT_SUGGESTION])
+{
+    const size_t parts = count_parts(name);
+    struct best best = begin(name);
+    for (size_t i = 0; i < n; i++)
+        for (const struct bj_opt *o = sets[i].opts; o->name; o++)
+            compare(&best, name, first_parts(o->name, parts));
+    return show_best(&best, buf);
+}
+
+/* --- help ------------------------------------------------------------------*/
+
+enum { INDENT = 6, HELP_COLUMN = 32, WIDTH = 80 };
+
+static void put_blanks(struct bj_buf *out, size_t n)
+{
+    while (n-- > 0)
+        bj_buf_put(out, " ", 1);
+}
+
+/* --path.procfs="/proc", --max-jobs=1024, --[no-]open-fds. */
+static void put_flag(struct bj_buf *out, const struct bj_opt *o)
+{
+    static const char *const args[] = {
+        [BJ_OPT_BOOL] = "",         [BJ_OPT_U64] = "N",
+        [BJ_OPT_DURATION] = "TIME", [BJ_OPT_SIZE] = "BYTES",
+        [BJ_OPT_STR] = "TEXT",      [BJ_OPT_LIST] = "TEXT",
+    };
+    bool text = o->kind == BJ_OPT_STR || o->kind == BJ_OPT_LIST;
+    if (o->kind == BJ_OPT_BOOL)
+        bj_buf_printf(out, "--[no-]%s", o->name);
+    else if (o->bare)
+        bj_buf_printf(out, "--%s[=%s]", o->name, o->choices);
+    else if (o->preset)
+        bj_buf_printf(out, text ? "--%s=\"%s\"" : "--%s=%s", o->name,
+                      o->preset);
+    else
+        bj_buf_printf(out, "--%s=%s", o->name, o->arg ? o->arg : args[o->kind]);
+    if (o->kind == BJ_OPT_LIST)
+        bj_buf_str(out, " ...");
+}
+
+/* The help, or only its first sentence, and what the flag does not show. */
+static void put_help(struct bj_buf *out, const struct bj_opt *o, bool all)
+{
+    const char *help = o->help ? o->help : "";
+    const char *end = all ? NULL : strstr(help, ". ");
+    bj_buf_put(out, help, end ? (size_t)(end + 1 - help) : strlen(help));
+    if (o->choices) {
+        struct bj_slice rest = bj_slice_str(o->choices), word;
+        const char *sep = " One of: ";
+        while (bj_slice_field(&rest, '|', &word)) {
+            bj_buf_str(out, sep);
+            bj_buf_slice(out, word);
+            sep = ", ";
+        }
+        bj_buf_str(out, ".");
+    }
+    if (o->kind == BJ_OPT_BOOL)
+        bj_buf_printf(out, " (default: %s)", o->preset ? o->preset : "false");
+}
+
+/* Words of s from HELP_COLUMN on; the line is already at columns long. */
+static void put_wrapped(struct bj_buf *out, struct bj_slice s, size_t at)
+{
+    struct bj_slice word;
+    bool first = true;
+    while (bj_slice_word(&s, &word)) {
+        bool wraps = !first && at + 1 + word.n > WIDTH;
+        if (wraps) {
+            bj_buf_str(out, "\n");
+            at = 0;
+        }
+        size_t gap = at < HELP_COLUMN ? HELP_COLUMN - at : !first;
+        put_blanks(out, gap);
+        bj_buf_slice(out, word);
+        at += gap + word.n;
+        first = false;
+    }
+    bj_buf_str(out, "\n");
+}
+
+static void put_option(struct bj_buf *out, const struct bj_opt *o, bool all,
+                       struct bj_buf *help)
+{
+    put_blanks(out, INDENT);
+    size_t from = out->len;
+    put_flag(out, o);
+    size_t at = INDENT + out->len - from;
+    if (at + 2 > HELP_COLUMN) {
+        bj_buf_str(out, "\n");
+        at = 0;
+    }
+    help->len = 0;
+    put_help(help, o, all);
+    put_wrapped(out, (struct bj_slice){help->p, help->len}, at);
+}
+
+/* A page of --help being written. */
+struct page {
+    struct bj_buf *out, help;
+    struct bj_slice group; /* of the last option */
+    bool all;
+};
+
+static void show_option(void *ctx, struct bj_slice group,
+                        const struct bj_opt *o)
+{
+    struct page *p = ctx;
+    if (o->rare && !p->all)
+        return;
+    if (!bj_slice_eq(p->group, group)) {
+        bj_buf_str(p->out, "\n");
+        bj_buf_slice(p->out, group);
+        bj_buf_str(p->out, ":\n");
+        p->group = group;
+    }
+    put_option(p->out, o, p->all, &p->help);
+}
+
+void bj_opt_help(const struct bj_optset *set, struct bj_buf *out)
+{
+    struct bj_buf help = {0};
+    for (const struct bj_opt *o = set->opts; o->name; o++)
+        put_option(out, o, true, &help);
+    if (help.failed)
+        out->failed = true;
+    bj_buf_free(&help);
+}
+
+void bj_opt_help_groups(const struct bj_optset *sets, size_t n, bool all,
+                        struct bj_buf *out)
+{
+    struct page p = {.out = out, .all = all};
+    bj_opt_walk(sets, n, show_option, &p);
+    if (p.help.failed)
+        out->failed = true;
+    bj_buf_free(&p.help);
+}
+
+/* --- the command line ------------------------------------------------------*/
+
+/* A command line being read. */
+struct line {
+    const struct bj_optset *sets;
+    size_t n;
+    char **next, **end;
+    struct bj_optseen seen;
+    struct bj_err *err;
+};
+
+/* One argument, split. */
+struct arg {
+    struct bj_slice name;  /* without dashes */
+    struct bj_slice value; /* after "=" */
+    bool has_value;
+    const struct bj_optset *set; /* the set of its option */
+    const struct bj_opt *opt;
+    bool no; /* it was "--no-name" */
+};
+
+/* -h and -V, which every program has. */
+static const char *long_name(const char *text)
+{
+    return strcmp(text, "-h") == 0   ? "--help"
+           : strcmp(text, "-V") == 0 ? "--version"
+                                     : text;
+}
+
+static int split(const char *text, struct arg *a, struct bj_err *err)
+{
+    char shown[80];
+    struct bj_slice s = bj_slice_str(long_name(text));
+    bj_text_clean(s, shown, sizeof(shown));
+    if (!bj_slice_starts(s, BJ_SLICE("--")) || s.n == 2)
+        return bj_err_set(
+            err, -EINVAL,
+            s.n > 1 && s.p[0] == '-' && s.p[1] != '-'
+                ? "'%s': options begin with two dashes (--help lists them)"
+                : "'%s' is not an option",
+            shown);
+    s.p += 2;
+    s.n -= 2;
+    const char *eq = memchr(s.p, '=', s.n);
+    *a = (struct arg){.name = s, .has_value = eq};
+    if (eq) {
+        a->name.n = (size_t)(eq - s.p);
+        a->value = (struct bj_slice){eq + 1, s.n - a->name.n - 1};
+    }
+    return 0;
+}
+
+static int find(const struct line *l, struct arg *a)
+{
+    char shown[80], meant[BJ_OPT_SUGGESTION];
+    a->opt = bj_opt_find(l->sets, l->n, a->name, &a->set);
+    if (a->opt)
+        return 0;
+    if (bj_slice_starts(a->name, BJ_SLICE("no-"))) {
+        struct bj_slice name = {a->name.p + 3, a->name.n - 3};
+        a->opt = bj_opt_find(l->sets, l->n, name, &a->set);
+        a->no = true;
+        if (a->opt && a->opt->kind == BJ_OPT_BOOL)
+            return 0;
+    }
+    bj_text_clean(a->name, shown, sizeof(shown));
+    return bj_err_set(l->err, -EINVAL,
+                      "unknown option '--%s'%s (--help lists them)", shown,
+                      bj_opt_suggest(l->sets, l->n, a->name, meant));
+}
+
+/* The value: after "=", what the option means without one, or the next
+ * argument. */
+static int take_value(struct line *l, struct arg *a)
+{
+    if (a->has_value)
+        return a->no ? bj_err_set(l->err, -EINVAL, "--no-%s takes no value",
+                                  a->opt->name)
+                     : 0;
+    if (a->opt->kind == BJ_OPT_BOOL) {
+        a->value = a->no ? BJ_SLICE("false") : BJ_SLICE("true");
+        return 0;
+    }
+    if (a->opt->bare) {
+        a->value = bj_slice_str(a->opt->bare);
+        return 0;
+    }
+    if (l->next == l->end || strncmp(*l->next, "--", 2) == 0)
+        return bj_err_set(l->err, -EINVAL, "--%s needs a value", a->opt->name);
+    a->value = bj_slice_str(*l->next++);
+    return 0;
+}
+
+static int next_arg(struct line *l)
+{
+    struct arg a;
+    int r = split(*l->next++, &a, l->err);
+    if (r == 0)
+        r = find(l, &a);
+    if (r == 0)
+        r = take_value(l, &a);
+    if (r < 0)
+        return r;
+    r = bj_optseen_add(&l->seen, a.opt, 0);
+    if (r < 0)
+        return bj_err_set(l->err, r, "--%s", a.opt->name);
+    if (r > 0)
+        bj_opt_restart(a.set, a.opt);
+    return bj_opt_assign(a.set, a.opt, a.value, l->err);
+}
+
+int bj_opt_argv(const struct bj_optset *sets, size_t n, int argc, char **argv,
+                struct bj_err *err)
+{
+    struct line l = {.sets = sets, .n = n, .err = err};
+    int r = 0;
+    if (argc > 0) {
+        l.next = argv + 1;
+        l.end = argv + argc;
+    }
+    while (l.next < l.end && r == 0)
+        r = next_arg(&l);
+    bj_optseen_free(&l.seen);
+    return r;
+}

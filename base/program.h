@@ -6,6 +6,7 @@
 #include "base/opt.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct bj_program {
     char *log_level, *log_format;
@@ -44,5 +45,15 @@ void bj_program_files(void);
 /* Deliver SIGTERM, SIGINT and SIGHUP through a descriptor (signalfd(2),
  * non-blocking) from now on, and ignore SIGPIPE.  The descriptor or -errno. */
 int bj_program_signals(struct bj_err *err);
+
+/* --- messages to systemd (sd_notify(3), "Notes": one datagram to the socket in
+ * NOTIFY_SOCKET) */
+
+/* Send state ("READY=1"). 0, also without NOTIFY_SOCKET, or -errno. */
+int bj_notify(const char *state, struct bj_err *err);
+
+/* Half of the watchdog's interval, from WATCHDOG_USEC if WATCHDOG_PID is unset
+ * or this process. 0: no watchdog. */
+uint64_t bj_notify_interval(void);
 
 #endif

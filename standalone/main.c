@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "base/listen.h"
 #include "base/log.h"
-#include "base/notify.h"
+#include "base/program.h"
 #include "base/trim.h"
 #include "base/version.h"
 #include "standalone/as.h"

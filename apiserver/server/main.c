@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/listen.h"
 #include "base/log.h"
-#include "base/notify.h"
+#include "base/program.h"
 #include "base/secret.h"
 #include "base/trim.h"
 #include "base/version.h"

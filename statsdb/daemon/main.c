@@ -1,7 +1,7 @@
 /* batchjob_stats_db: import the accounting of jobs into the store. */
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/notify.h"
+#include "base/program.h"
 #include "base/version.h"
 #include "base/web.h"
 #include "mail/command.h"

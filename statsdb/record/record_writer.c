@@ -1,7 +1,7 @@
 #include "statsdb/record/record_writer.h"
 
 #include "base/clock.h"
-#include "base/gunzip.h"
+#include "base/gzip.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/thread.h"

@@ -2,7 +2,7 @@
  * the response is JSON with the numbers of the refused lines, and only records
  * of the client's host get into the store.  The first byte chooses the client
  * and whether the body is compressed. */
-#include "base/gunzip.h"
+#include "base/gzip.h"
 #include "base/json.h"
 #include "statsdb/record/record_body.h"
 #include "store/db.h"

@@ -7,7 +7,7 @@
 #include "tests/unit/lib/testclock.h"
 
 #include "base/file.h"
-#include "base/gunzip.h"
+#include "base/gzip.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

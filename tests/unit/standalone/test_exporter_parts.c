@@ -2,7 +2,7 @@
  * notifications to systemd, compression, threads and log lines. */
 #include "base/gzip.h"
 #include "base/listen.h"
-#include "base/notify.h"
+#include "base/program.h"
 #include "standalone/host.h"
 #include "standalone/privileges.h"
 

@@ -2,8 +2,8 @@
  * simulated collectd, for snapshots made by hand. */
 #include "collectd-plugin/dataset.h"
 #include "collectd-plugin/dispatch.h"
-#include "tests/unit/lib/fakecollectd.h"
 #include "core/find/ident.h"
+#include "tests/unit/lib/fakecollectd.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

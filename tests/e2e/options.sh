@@ -11,7 +11,7 @@ options() { # program: the options of its command line, without the prefix "no-"
 
 # Options in a manual page: --name, or at the start of a line in bold.
 manual() { # file
-    sed 's/\\f.//g; s/\\//g; s/\[no-\]//g; s/--no-/--/g' "$1" |
+    sed 's/^\\fB\([a-z]\)/.B \1/; s/\\f.//g; s/\\//g; s/\[no-\]//g; s/--no-/--/g' "$1" |
         grep -oE '(--|^\.B[A-Z]? )[a-z][a-z0-9.-]*' | sed -E 's/^(--|\.B[A-Z]? )//' | sort -u
 }
 

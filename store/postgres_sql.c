@@ -1,14 +1,17 @@
 /* Rewrites the text of statements.  SQL is written once, for SQLite; this file
  * replaces words by PostgreSQL's, outside of quotes and comments. */
-#include "store/postgres_impl.h"
+#include "store/postgres_sql.h"
 
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
 #include <strings.h>
 
 enum { PARAMETERS_MAX = 65535 };
 
 /* Words and their replacements.  A word with "(" is replaced only as the name
  * of a function.  The functions bj_... belong to the schema
- * (store/postgres_functions.c). */
+ * (store/postgres.c). */
 static const struct {
     const char *word, *with;
 } words[] = {

@@ -1,76 +1,32 @@
-/* A statement of PostgreSQL; shared by the files that run it and those that
- * read its rows. */
+/* Statements of PostgreSQL and their rows: functions of the engine's table
+ * (store/engine.h). */
 #ifndef BJ_STORE_POSTGRES_ST_H
 #define BJ_STORE_POSTGRES_ST_H
 
-#include "store/postgres_impl.h"
+#include "store/db.h"
 
-/* A parameter.  Its type is that of its first value, and changes only if it
- * cannot represent a later value, because the server then compiles the
- * statement again. */
-struct bj_postgres_param {
-    unsigned type; /* 0: only NULL so far */
-    const char *p; /* NULL: NULL */
-    int n;
-    char text[32]; /* a number in decimal */
-    char *clean;   /* a text converted to UTF-8 */
-};
+int bj_postgres_prepare(struct bj_db *db, const char *sql, struct bj_st **ret,
+                        struct bj_err *err);
+void bj_postgres_finalize(struct bj_st *st);
+int bj_postgres_row(struct bj_st *st, struct bj_err *err);
+int bj_postgres_insert(struct bj_st *st, int64_t *ret_id, struct bj_err *err);
+void bj_postgres_reset(struct bj_st *st);
+void bj_postgres_clear(struct bj_st *st);
+int bj_postgres_parameters(struct bj_st *st);
+void bj_postgres_bind_null(struct bj_st *st, int at);
+void bj_postgres_bind_i64(struct bj_st *st, int at, int64_t v);
+void bj_postgres_bind_f64(struct bj_st *st, int at, double v);
+void bj_postgres_bind_text(struct bj_st *st, int at, struct bj_slice s);
 
-/* A value of the current row. */
-struct bj_postgres_field {
-    const char *p; /* NULL: NULL; a NUL follows */
-    int n;
-};
+int bj_postgres_columns(struct bj_st *st);
+const char *bj_postgres_column_name(struct bj_st *st, int col);
+void bj_postgres_get(struct bj_st *st, int col, unsigned n,
+                     struct bj_value *ret);
+int64_t bj_postgres_get_i64(struct bj_st *st, int col);
+double bj_postgres_get_f64(struct bj_st *st, int col);
+struct bj_slice bj_postgres_get_text(struct bj_st *st, int col);
 
-struct bj_postgres_st {
-    struct bj_st base;
-    char *sql;       /* as passed to prepare */
-    char *rewritten; /* with $1 */
-    int params;
-    struct bj_postgres_param *param;
-    unsigned *types;     /* types of the prepared statement's parameters ... */
-    const char **values; /* ... and the values to send */
-    int *lengths, *formats;
-    unsigned name; /* of the prepared statement; 0: none */
-    bool ran;      /* at least once */
-    bool inserts;  /* its SQL has RETURNING id */
-    bool running;  /* between its first row and its end */
-
-    int columns;           /* number of columns of the result */
-    unsigned *column_type; /* their types ... */
-    char **column_name;    /* ... and names */
-    struct bj_postgres_field *field;
-    struct bj_pg_result *row; /* fields point into it ... */
-
-    /* ... or into kept rows: for each field its length as int (-1: NULL), its
-     * bytes and a NUL. */
-    struct bj_buf kept;
-    size_t kept_at;
-    int kept_error; /* error after the kept rows, or 0 */
-    struct bj_err kept_err;
-};
-
-static inline struct bj_postgres_st *bj_postgres_st_of(struct bj_st *st)
-{
-    return (struct bj_postgres_st *)st;
-}
-
-/* Copy the names and types of columns from a result. -ENOMEM. */
-int bj_postgres_take_columns(struct bj_postgres_st *st,
-                             const struct bj_pg_result *res,
-                             struct bj_err *err);
-
-/* Set the fields from a result with one row. */
-void bj_postgres_fields(struct bj_postgres_st *st, struct bj_pg_result *res);
-
-/* Append the row of a result to the kept rows. */
-void bj_postgres_keep_row(struct bj_postgres_st *st,
-                          const struct bj_pg_result *res);
-
-/* Set the fields from the next kept row; false: there is none. */
-bool bj_postgres_kept(struct bj_postgres_st *st);
-
-/* Compile the statement, to know its columns before it runs. */
-int bj_postgres_describe(struct bj_postgres_st *st, struct bj_err *err);
+int bj_postgres_load(struct bj_db *db, const struct bj_load *l,
+                     struct bj_err *err);
 
 #endif

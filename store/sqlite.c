@@ -134,7 +134,7 @@ static int sqlite_function(struct bj_db *db, const struct bj_db_function *f,
 }
 
 /* bj_printf('%.3g', number) as in C and PostgreSQL
- * (store/postgres_functions.c): SQLite's printf rounds 11.25 to 11.3. */
+ * (store/postgres.c): SQLite's printf rounds 11.25 to 11.3. */
 static void on_printf(struct sqlite3_context *ctx, int n,
                       struct sqlite3_value **v)
 {

@@ -1,6 +1,6 @@
 /* Read SQL texts, each ended by a NUL byte, and print them as the store
  * rewrites them for PostgreSQL. */
-#include "store/postgres_impl.h"
+#include "store/postgres_sql.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -275,11 +275,11 @@ static void test_urls(void **state)
     char url[400];
     (void)state;
     NEED_SERVER;
-    assert_false(bj_postgres_is_for("/var/lib/store"));
-    assert_false(bj_postgres_is_for("postgresql"));
-    assert_false(bj_postgres_is_for(NULL));
-    assert_true(bj_postgres_is_for("postgres://h/d"));
-    assert_true(bj_postgres_is_for("service=jobs"));
+    assert_false(bj_engine_postgres.is_for("/var/lib/store"));
+    assert_false(bj_engine_postgres.is_for("postgresql"));
+    assert_false(bj_engine_postgres.is_for(NULL));
+    assert_true(bj_engine_postgres.is_for("postgres://h/d"));
+    assert_true(bj_engine_postgres.is_for("service=jobs"));
     assert_int_equal(refused("postgresql://u:secret@/d?nonsense=1", &err),
                      -EINVAL);
     assert_null(strstr(err.msg, "secret"));

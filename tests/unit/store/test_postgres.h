@@ -3,7 +3,8 @@
 #define BJ_TESTS_UNIT_STORE_TEST_POSTGRES_H
 
 #include "store/db.h"
-#include "store/postgres_impl.h"
+#include "store/postgres_conn.h"
+#include "store/postgres_sql.h"
 #include "tests/unit/statsdb/test_server.h"
 
 #include <stdio.h>

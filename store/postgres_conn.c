@@ -1,8 +1,78 @@
-/* Waiting for the server: results, deadlines, lost connections. */
+#include "store/postgres_conn.h"
+
 #include "base/clock.h"
-#include "store/postgres_impl.h"
 
 #include <poll.h>
+#include <string.h>
+
+/* --- errors --------------------------------------------------------------- */
+
+/* Prefixes of SQLSTATE; longer ones precede shorter ones.  Source: PostgreSQL's
+ * manual, appendix A. */
+static const struct {
+    const char *state;
+    int code;
+} codes[] = {
+    {"25006", -EROFS},   {"28", -EACCES},     {"42501", -EACCES},
+    {"3D000", -ENOENT},  {"3F000", -ENOENT},  {"42P01", -ENOTSUP},
+    {"42703", -ENOTSUP}, {"55P03", -EBUSY},   {"53300", -EBUSY},
+    {"53400", -EBUSY},   {"40001", -EBUSY},   {"40P01", -EBUSY},
+    {"57014", -EINTR},   {"57P", -ENOLINK},   {"08", -ENOLINK},
+    {"25P03", -ENOLINK}, {"53100", -ENOSPC},  {"53200", -EBUSY},
+    {"58", -EIO},        {"XX001", -EBADMSG}, {"XX002", -EBADMSG},
+    {"23", -EEXIST},     {"54000", -EFBIG},   {"54", -EFBIG},
+    {"22", -EINVAL},
+};
+
+int bj_postgres_errno(const char *state)
+{
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+        if (strncmp(codes[i].state, state, strlen(codes[i].state)) == 0)
+            return codes[i].code;
+    return -EPROTO;
+}
+
+/* Copy a message as one line, without the line end. */
+static void copy_words(const char *from, char *to, size_t size)
+{
+    size_t n = 0;
+    while (*from == ' ' || *from == '\n')
+        from++;
+    for (; *from && n + 1 < size; from++)
+        to[n++] = *from == '\n' || *from == '\t' ? ' ' : *from;
+    while (n > 0 && to[n - 1] == ' ')
+        n--;
+    to[n] = '\0';
+}
+
+int bj_postgres_fail(struct bj_postgres *p, const struct bj_pg_result *res,
+                     struct bj_err *err, const char *what)
+{
+    const struct bj_libpq *lib = p->lib;
+    const char *state =
+        res ? lib->result_field(res, BJ_PG_DIAG_SQLSTATE) : NULL;
+    const char *said = res ? lib->result_field(res, BJ_PG_DIAG_MESSAGE) : NULL;
+    char words[200];
+    if (!said)
+        said = res ? lib->result_error(res) : lib->error(p->conn);
+    copy_words(said ? said : "", words, sizeof(words));
+    int code = state ? bj_postgres_errno(state) : -EPROTO;
+    if (code == -ENOLINK || p->lost ||
+        lib->status(p->conn) != BJ_PG_CONNECTION_OK) {
+        code = -ENOLINK;
+        p->lost = true;
+    }
+    if (code == -EROFS && p->fenced)
+        code = -EACCES;
+    return bj_err_say(err, code, "%s%s%s%s%s%s%s",
+                      code == -ENOSPC ? "disk of PostgreSQL: " : "", what,
+                      *what ? ": " : "",
+                      *words ? words : "the connection to PostgreSQL is lost",
+                      state ? " (" : "", state ? state : "", state ? ")" : "");
+}
+
+/* --- waiting ---------------------------------------------------------------
+ */
 
 enum {
     GRACE_USEC = 5000000, /* to wait for the response to a cancel request */
@@ -108,7 +178,7 @@ int bj_postgres_ready(struct bj_postgres *p, struct bj_err *err)
     if (p->unusable)
         return bj_err_set(err, p->unusable, "the connection is not usable");
     if (p->reading)
-        bj_postgres_keep(p->reading);
+        p->keep(p->reading);
     if (p->lost || p->lib->status(p->conn) != BJ_PG_CONNECTION_OK) {
         p->lost = true;
         return bj_err_set(err, -ENOLINK,
@@ -120,4 +190,29 @@ int bj_postgres_ready(struct bj_postgres *p, struct bj_err *err)
     }
     p->grace = 0;
     return drop_unused(p, err);
+}
+
+/* --- statements without rows ---------------------------------------------- */
+
+int64_t bj_postgres_changed(struct bj_postgres *p, struct bj_pg_result *res)
+{
+    uint64_t n = 0;
+    bj_slice_u64(bj_slice_str(p->lib->changed(res)), &n);
+    return (int64_t)n;
+}
+
+int bj_postgres_exec_own(struct bj_postgres *p, const char *sql,
+                         struct bj_err *err)
+{
+    struct bj_pg_result *res = NULL;
+    int r = bj_postgres_ready(p, err);
+    if (r < 0)
+        return r;
+    if (!p->lib->send_query(p->conn, sql))
+        return bj_postgres_fail(p, NULL, err, "");
+    r = bj_postgres_finish(p, &res, err, "");
+    if (r == 0)
+        p->changes = bj_postgres_changed(p, res);
+    p->lib->clear(res);
+    return r;
 }

@@ -4,7 +4,7 @@
 #define BJ_CARBON_QUERY_H
 
 #include "base/fetch.h"
-#include "carbon/plan.h"
+#include "carbon/conf.h"
 
 /* The result of a query, for counters. */
 enum bj_carbon_fault {

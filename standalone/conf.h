@@ -4,7 +4,7 @@
 
 #include "base/program.h"
 #include "core/conf.h"
-#include "standalone/dialect_options.h"
+#include "standalone/dialect.h"
 #include "standalone/push.h"
 #include "standalone/trace.h"
 

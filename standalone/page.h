@@ -3,6 +3,7 @@
 #define BJ_STANDALONE_PAGE_H
 
 #include "base/buf.h"
+#include "base/slice.h"
 #include "core/core.h"
 #include "core/view/view.h"
 
@@ -60,5 +61,10 @@ struct bj_sink bj_page_begin(struct bj_page *p, enum bj_page_format format,
 
 /* Write the end of the page, free the writer's memory. 0 or -ENOMEM. */
 int bj_page_end(struct bj_page *p);
+
+/* The format for an Accept header (p NULL: none). OpenMetrics only when it is
+ * named, in a version we write, with at least the weight of plain text; a
+ * wildcard means plain text, which suits browsers and curl. */
+enum bj_page_format bj_accept_format(struct bj_slice accept);
 
 #endif

@@ -5,8 +5,8 @@
 #include "base/log.h"
 #include "base/trim.h"
 #include "base/version.h"
-#include "standalone/accept.h"
 #include "standalone/html.h"
+#include "standalone/page.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
  * requests that are forwarded to the Prometheus server. */
 #include "apiserver/frame/call.h"
 #include "apiserver/frame/state.h"
-#include "apiserver/gate/gate_error.h"
+#include "apiserver/gate/gate_job.h"
 #include "apiserver/gate/gate_send.h"
 #include "base/arena.h"
 #include "base/digits.h"

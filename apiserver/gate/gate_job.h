@@ -87,4 +87,11 @@ int bj_gate_job_prepare(struct bj_gate_job *j,
 /* Drop the request and its reply, of which nothing was sent to the client. */
 void bj_gate_job_reset(struct bj_gate_job *j);
 
+/* Rewrite the response to a refused call in that format. */
+void bj_gate_refused(struct bj_call *c);
+
+/* Refuse a call with an errorType of Prometheus.  Returns status. */
+int bj_gate_refuse(struct bj_call *c, unsigned status, const char *type,
+                   const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
 #endif

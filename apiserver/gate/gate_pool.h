@@ -7,7 +7,7 @@
 #ifndef BJ_APISERVER_GATE_GATE_POOL_H
 #define BJ_APISERVER_GATE_GATE_POOL_H
 
-#include "apiserver/gate/gate_route.h"
+#include "apiserver/conf/gate_servers.h"
 #include "base/fetches.h"
 
 struct bj_gate_pool;
@@ -47,5 +47,33 @@ void bj_gate_pool_stop(struct bj_gate_pool *p, struct bj_fetches *fetches);
 
 /* Append the metrics of the servers. */
 void bj_gate_pool_metrics(struct bj_gate_pool *p, struct bj_buf *b);
+
+/* A server as the gate sees it now. */
+struct bj_gate_upstream {
+    const struct bj_gate_server *conf; /* NULL: no longer in the options */
+    bool up;                           /* its last response was valid */
+    unsigned running;                  /* queries of the gate */
+    unsigned user_running;             /* of these: queries of the user */
+    uint64_t last_use; /* larger for servers that were used later */
+};
+
+/* Requirements of a query. */
+struct bj_gate_need {
+    struct bj_promql_span span;
+    int64_t now_ms;
+    uint64_t own_max; /* maximum number of queries of one user at a server */
+    /* the server that failed: only other servers that are up are chosen; NULL:
+     * none */
+    const struct bj_gate_upstream *failed;
+};
+
+/* Choose the server for a query; returns its index in v.  Candidates are the
+ * servers that cover the query's time and are up; of those with the shortest
+ * retention, the one with the fewest queries is chosen.  If all servers that
+ * cover the time are down, one of them; if none covers it, one with the longest
+ * retention.
+ * -EAGAIN: the servers for it have no room now; -ENOENT: there is none. */
+int bj_gate_route(struct bj_gate_upstream *const *v, unsigned n,
+                  const struct bj_gate_need *need);
 
 #endif

@@ -2,7 +2,6 @@
 
 #include "apiserver/frame/settings.h"
 #include "apiserver/frame/state.h"
-#include "apiserver/gate/gate_error.h"
 #include "apiserver/gate/gate_job.h"
 #include "apiserver/gate/gate_pool.h"
 #include "base/clock.h"

@@ -1,6 +1,6 @@
 /* standalone/accept.c: nothing is read past the end, and neither OpenMetrics
  * nor gzip is chosen unless the header allows it. */
-#include "standalone/accept.h"
+#include "standalone/page.h"
 
 #include "base/accept.h"
 #include "tests/fuzz/fuzz.h"

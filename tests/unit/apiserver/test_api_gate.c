@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "apiserver/conf/gate_conf.h"
-#include "apiserver/gate/gate_route.h"
+#include "apiserver/gate/gate_pool.h"
 
 #include <errno.h>
 #include <string.h>

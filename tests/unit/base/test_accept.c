@@ -1,6 +1,6 @@
 /* Content negotiation, RFC 9110 section 12.5: headers of real clients and edge
  * cases of the grammar. */
-#include "standalone/accept.h"
+#include "standalone/page.h"
 
 #include "base/accept.h"
 

@@ -1,5 +1,5 @@
 /* Options of emission factors: valid and invalid combinations. */
-#include "carbon/plan.h"
+#include "carbon/conf.h"
 
 #include <errno.h>
 #include <setjmp.h>

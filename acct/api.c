@@ -1,6 +1,6 @@
 #include "acct/api.h"
 
-#include "acct/list.h"
+#include "acct/source.h"
 #include "base/fetch.h"
 #include "base/file.h"
 #include "base/html.h"

@@ -22,8 +22,8 @@ static const struct bj_opt selecting[] = {
      .off = AT(filter.state),
      .help = "Select jobs in these states: pending, running, suspended, "
              "completed, failed, cancelled, timeout, oom, node_fail, "
-             "preempted, requeued, deadline, boot_fail, resized, unknown. "
-             "Slurm's names are accepted, too."},
+             "preempted, requeued, deadline, boot_fail, resized, unknown, "
+             "ended (all that have), all. Slurm's names are accepted, too."},
     {.name = "cluster",
      .kind = BJ_OPT_LIST,
      .off = AT(filter.cluster),

@@ -3,7 +3,7 @@
 #define BJ_ACCT_CONF_H
 
 #include "acct/api.h"
-#include "acct/query.h"
+#include "acct/store.h"
 #include "base/program.h"
 
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 #ifndef BJ_ACCT_OUT_H
 #define BJ_ACCT_OUT_H
 
-#include "acct/row.h"
+#include "acct/source.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/opt.h"

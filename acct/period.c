@@ -1,6 +1,6 @@
 #include "acct/period.h"
 
-#include "acct/list.h"
+#include "acct/source.h"
 #include "base/clock.h"
 #include "base/local.h"
 #include "report/form/text.h"

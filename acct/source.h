@@ -3,11 +3,14 @@
 #ifndef BJ_ACCT_SOURCE_H
 #define BJ_ACCT_SOURCE_H
 
-#include "acct/row.h"
+#include "base/err.h"
 #include "base/opt.h"
+#include "base/slice.h"
 #include "base/tz.h"
 #include "statsdb/derive/price.h"
 #include "statsdb/job/job_column.h"
+#include "statsdb/job/job_read.h"
+#include <stdbool.h>
 
 /* Empty lists select all jobs; commas separate values within each text. */
 struct bj_acct_filter {
@@ -25,6 +28,14 @@ struct bj_acct_query {
     struct bj_acct_filter filter;
     const struct bj_column *const *column;
     unsigned columns;
+};
+
+/* A job: the values of the chosen columns. */
+struct bj_acct_row {
+    /* Read the value of selected column i.  0 or an error. */
+    int (*value)(void *ctx, unsigned i, struct bj_job_value *ret,
+                 struct bj_err *err);
+    void *ctx;
 };
 
 /* Receives one job; a negative return ends the list with that error. */
@@ -66,5 +77,23 @@ struct bj_acct_source {
     void (*close)(void *source);
     void *source;
 };
+
+/* A position in a list; zero-initialise. */
+struct bj_acct_at {
+    size_t text;
+    struct bj_slice rest;
+};
+
+/* Return the next value of a list.  Commas separate values, except inside
+ * brackets; blanks around a value are removed, and empty values are skipped.
+ * False: the list has ended. */
+bool bj_acct_list_next(const struct bj_strv *list, struct bj_acct_at *at,
+                       struct bj_slice *ret);
+
+unsigned bj_acct_list_count(const struct bj_strv *list);
+
+/* Add a cluster to the list that a source returns.  0 or -ENOMEM. */
+int bj_acct_cluster_add(struct bj_acct_clusters *list, struct bj_slice name,
+                        int64_t complete_sec, struct bj_err *err);
 
 #endif

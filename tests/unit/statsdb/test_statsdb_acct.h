@@ -5,7 +5,6 @@
 #include "tests/unit/statsdb/test_statsdb.h"
 
 #include "acct/out.h"
-#include "acct/query.h"
 #include "acct/store.h"
 #include "statsdb/record/record.h"
 #include "store/sqlite_probe.h"

@@ -1,4 +1,4 @@
-#include "acct/list.h"
+#include "acct/source.h"
 
 #include "base/array.h"
 #include "statsdb/job/job_name.h"

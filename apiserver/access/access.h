@@ -3,6 +3,7 @@
 #ifndef BJ_APISERVER_ACCESS_ACCESS_H
 #define BJ_APISERVER_ACCESS_ACCESS_H
 
+#include "apiserver/conf/conf.h"
 #include "base/err.h"
 #include "base/opt.h"
 #include "base/slice.h"
@@ -36,5 +37,13 @@ bool bj_access_right(const struct bj_access *a, size_t i,
 /* Is this a valid name of a user?  Letters, digits and . _ - @ +, beginning
  * with a letter, a digit or '_', at most 63 bytes. */
 bool bj_access_is_name(struct bj_slice s);
+
+/* Replace the access rules in a store in PostgreSQL by those of the options and
+ * their file, in one transaction; *ret is the number of rules.
+ * -ENOTSUP: the store is a file, or its schema "people" is missing
+ * (docs/scale.md); other errors are those of bj_access_new and
+ * bj_store_open. */
+int bj_access_write(const struct bj_api_conf *conf, size_t *ret,
+                    struct bj_err *err);
 
 #endif

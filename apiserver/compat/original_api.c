@@ -4,7 +4,7 @@
  * has status 200, empty lists are null, a request without an account returns no
  * jobs, and times are local, without a zone, and compared as text.  The access
  * rules apply in any case. */
-#include "apiserver/frame/original.h"
+#include "apiserver/compat/original.h"
 #include "apiserver/frame/params.h"
 #include "apiserver/frame/query.h"
 #include "apiserver/frame/state.h"

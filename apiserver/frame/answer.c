@@ -1,14 +1,197 @@
 #include "apiserver/frame/answer.h"
 
-#include "apiserver/frame/admit.h"
-#include "apiserver/frame/encode.h"
+#include "apiserver/access/peer.h"
 #include "apiserver/frame/replica.h"
-#include "apiserver/frame/request_log.h"
 #include "apiserver/frame/settings.h"
 #include "apiserver/frame/state.h"
-
+#include "base/accept.h"
 #include "base/clock.h"
+#include "base/gzip.h"
 #include "base/log.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static const char *method_name(unsigned method)
+{
+    return method == BJ_HTTP_POST   ? "POST"
+           : method == BJ_HTTP_HEAD ? "HEAD"
+           : method == BJ_HTTP_GET  ? "GET"
+                                    : "?";
+}
+
+static void copy(char *to, size_t n, const char *text, const char *without)
+{
+    snprintf(to, n, "%s", text[0] ? text : without);
+}
+
+void bj_request_log_begin(struct bj_request_log *l, const struct bj_call *c,
+                          struct bj_api_count *count, uint64_t start_usec)
+{
+    char peer[BJ_PEER_BYTES];
+    copy(l->id, sizeof(l->id), c->request_id, "-");
+    copy(l->client, sizeof(l->client), bj_peer_name(c->req, peer), "?");
+    copy(l->user, sizeof(l->user), c->identity.user, "-");
+    copy(l->about, sizeof(l->about), c->about, "everybody");
+    l->method = method_name(c->req->method);
+    l->endpoint = c->endpoint ? c->endpoint->path : "?";
+    l->admin = c->identity.admin;
+    l->status = c->reply->status;
+    l->start_usec = start_usec;
+    l->count = count;
+}
+
+void bj_request_log_end(const struct bj_request_log *l, uint64_t bytes)
+{
+    unsigned class = l->status / 100;
+    uint64_t usec =
+        l->start_usec > 0 ? bj_clock_boot_usec() - l->start_usec : 0;
+    __atomic_fetch_add(&l->count->n[class < BJ_API_CLASSES ? class : 0], 1,
+                       __ATOMIC_RELAXED);
+    __atomic_fetch_add(&l->count->usec, usec, __ATOMIC_RELAXED);
+    const struct bj_log_field fields[] = {
+        {"id", l->id, 0},
+        {"client", l->client, 0},
+        {"method", l->method, 0},
+        {"endpoint", l->endpoint, 0},
+        {"user", l->user, 0},
+        {"status", NULL, l->status},
+        {"bytes", NULL, bytes},
+        {"usec", NULL, usec},
+        {l->admin ? "admin_about" : NULL, l->about, 0},
+        {NULL, NULL, 0}};
+    bj_log_event(BJ_LOG_INFO, "request", fields);
+}
+
+#if __has_include(<xxhash.h>)
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* Make a weak tag, because the compressed response has the same one. */
+static bool make_tag(const struct bj_buf *body, char tag[BJ_TAG_BYTES])
+{
+    snprintf(tag, BJ_TAG_BYTES, "W/\"%016" PRIx64 "\"",
+             (uint64_t)XXH3_64bits(body->p, body->len));
+    return true;
+}
+#else
+static bool make_tag(const struct bj_buf *body, char tag[BJ_TAG_BYTES])
+{
+    (void)body, (void)tag;
+    return false;
+}
+#endif
+
+enum { GZIP_BYTES = 1400 }; /* smaller responses fit into one packet */
+
+/* Does If-None-Match contain the tag?  Weak comparison: "W/" is ignored. */
+static bool client_has(const struct bj_call *c)
+{
+    struct bj_slice known = bj_http_header(c->req, "If-None-Match");
+    struct bj_slice tag = bj_slice_str(c->tag + 2);
+    return known.p && memmem(known.p, known.n, tag.p, tag.n);
+}
+
+static bool is_text(const char *type)
+{
+    return strncmp(type, "text/", 5) == 0 || strstr(type, "json") ||
+           strstr(type, "svg");
+}
+
+static void compress(struct bj_call *c)
+{
+    struct bj_httpd *httpd = c->worker->httpd;
+    struct bj_buf *body = &c->reply->body;
+    struct bj_buf packed = bj_httpd_buf(httpd, body->len / 4);
+    struct bj_gzip *gzip = NULL;
+    int r = bj_gzip_pack(&gzip, (struct bj_slice){body->p, body->len}, &packed);
+    bj_gzip_free(gzip);
+    if (r < 0) { /* out of memory: send it uncompressed */
+        bj_httpd_buf_return(httpd, &packed);
+        return;
+    }
+    bj_httpd_buf_return(httpd, body);
+    *body = packed;
+    bj_call_header(c, "Content-Encoding", "gzip");
+}
+
+static void answer_encode(struct bj_call *c)
+{
+    struct bj_http_reply *r = c->reply;
+    if (r->status != 200 || r->body.failed || r->body.len == 0)
+        return;
+    if (c->req->method != BJ_HTTP_POST && make_tag(&r->body, c->tag)) {
+        bj_call_header(c, "Cache-Control", "private, no-cache");
+        bj_call_header(c, "ETag", c->tag);
+        if (client_has(c)) {
+            r->status = 304;
+            r->body.len = 0;
+            return;
+        }
+    }
+    if (!is_text(r->type))
+        return;
+    bj_call_header(c, "Vary", "Accept-Encoding");
+    if (r->body.len > GZIP_BYTES &&
+        bj_accept_gzip(bj_http_header(c->req, "Accept-Encoding")) &&
+        !bj_peer_is_local(c->req))
+        compress(c);
+}
+
+/* The requests of this many seconds may arrive at once. */
+enum { BURST_SEC = 10 };
+
+static int refuse_for(struct bj_call *c, uint64_t wait_usec, const char *text)
+{
+    snprintf(c->retry, sizeof(c->retry), "%llu",
+             (unsigned long long)((wait_usec + 999999) / 1000000));
+    bj_call_header(c, "Retry-After", c->retry);
+    return bj_call_refuse(c, 429, "%s", text);
+}
+
+static int admit_request(struct bj_call *c)
+{
+    const struct bj_web_conf *web = &bj_auth_web(c->worker->auth)->conf;
+    struct bj_server *s = c->worker->server;
+    if (web->rate_usec == 0)
+        return 0;
+    pthread_mutex_lock(&s->lock);
+    uint64_t wait = bj_bucket_take(&s->bucket, web->rate_usec, web->burst,
+                                   bj_clock_boot_usec());
+    pthread_mutex_unlock(&s->lock);
+    return wait == 0
+               ? 0
+               : refuse_for(c, wait, "There are too many requests; try again.");
+}
+
+static int admit_user(struct bj_call *c)
+{
+    const struct bj_api_conf *conf = c->worker->conf;
+    if (conf->user_rate == 0)
+        return 0;
+    uint64_t wait =
+        bj_limit_take(c->worker->server->limit, bj_slice_str(c->identity.user),
+                      1000000 / conf->user_rate, BURST_SEC * conf->user_rate,
+                      bj_clock_boot_usec());
+    return wait == 0
+               ? 0
+               : refuse_for(c, wait, "You send too many requests; try again.");
+}
+
+static bool admit_query(struct bj_call *c)
+{
+    struct bj_server *s = c->worker->server;
+    struct bj_request *t = bj_request_of(c);
+    if (!c->identity.admin || !(c->endpoint->needs & BJ_NEED_STORE))
+        return true;
+    pthread_mutex_lock(&s->lock);
+    if (s->admin_queries < s->admin_queries_max) {
+        s->admin_queries++;
+        t->counted = true;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return t->counted;
+}
 
 /* --- finding the endpoint --------------------------------------------------
  */
@@ -141,7 +324,7 @@ static void settle(struct bj_call *c, int r)
     if (r > 0 && c->endpoint->refused)
         c->endpoint->refused(c);
     if (r == 0 && !c->work && !c->forward)
-        bj_encode(c);
+        answer_encode(c);
 }
 
 /* Authenticate the request: 0, a refusal, or BJ_AUTH_LATER. */
@@ -164,7 +347,7 @@ static int authenticate(struct bj_call *c)
 /* Check the path and the method: 0, or a refusal. */
 static int check(struct bj_call *c)
 {
-    int r = bj_admit_request(c);
+    int r = admit_request(c);
     if (r != 0)
         return r;
     if (!c->endpoint)
@@ -192,8 +375,8 @@ static void begin(struct bj_call *c)
     if (t->checked)
         return;
     if (r == 0 && (c->endpoint->needs & BJ_NEED_USER))
-        r = bj_admit_user(c);
-    t->parked = r == 0 && !bj_admit_query(c);
+        r = admit_user(c);
+    t->parked = r == 0 && !admit_query(c);
     if (t->parked)
         t->settings = bj_settings_ref(c->worker->settings);
     else

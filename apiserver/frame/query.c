@@ -1,6 +1,6 @@
 #include "apiserver/frame/query.h"
 
-#include "apiserver/frame/words.h"
+#include "apiserver/frame/reader.h"
 
 #include <stdio.h>
 #include <stdlib.h>

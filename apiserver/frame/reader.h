@@ -4,6 +4,8 @@
 #define BJ_APISERVER_FRAME_READER_H
 
 #include "base/err.h"
+#include "base/slice.h"
+#include "statsdb/tables/word.h"
 #include "store/db.h"
 
 #include <stdbool.h>
@@ -71,5 +73,19 @@ struct bj_reader_stat {
     uint64_t timeouts; /* requests that took too long */
 };
 void bj_reader_stat(const struct bj_reader *r, struct bj_reader_stat *ret);
+
+struct bj_words;
+
+int bj_words_new(struct bj_words **ret, struct bj_err *err);
+void bj_words_free(struct bj_words *w); /* NULL is fine */
+
+/* Return the text for a number, {NULL, 0}: none; valid until the next call. The
+ * reader must have begun a request. 0 or an error of the store. */
+int bj_words_text(struct bj_words *w, struct bj_reader *r, enum bj_word which,
+                  int64_t id, struct bj_slice *ret, struct bj_err *err);
+
+/* Return the number of a text; -1: none. */
+int bj_words_find(struct bj_reader *r, enum bj_word which, struct bj_slice text,
+                  int64_t *ret, struct bj_err *err);
 
 #endif

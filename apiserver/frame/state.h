@@ -13,8 +13,8 @@
 #include "apiserver/conf/conf.h"
 #include "apiserver/conf/prompool.h"
 #include "apiserver/frame/call.h"
+#include "apiserver/frame/reader.h"
 #include "apiserver/frame/texts.h"
-#include "apiserver/frame/words.h"
 
 #include <pthread.h>
 #include <stddef.h>

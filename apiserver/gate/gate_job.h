@@ -3,8 +3,8 @@
 #define BJ_APISERVER_GATE_GATE_JOB_H
 
 #include "apiserver/conf/gate_servers.h"
+#include "apiserver/frame/answer.h"
 #include "apiserver/frame/call.h"
-#include "apiserver/frame/request_log.h"
 #include "base/fetches.h"
 #include "base/stream.h"
 

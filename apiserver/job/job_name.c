@@ -1,6 +1,6 @@
 #include "apiserver/job/job_name.h"
 
-#include "apiserver/frame/original.h"
+#include "base/jobuuid.h"
 #include "statsdb/job/job_name.h"
 #include "statsdb/tables/fragment.h"
 #include "store/db.h"
@@ -19,19 +19,14 @@ static struct bj_slice text_of(struct bj_st *st, int col)
     return s.p ? s : BJ_SLICE("");
 }
 
-static int compare(struct bj_st *st, struct bj_slice uuid, struct bj_buf *own,
-                   struct bj_job_found *ret, struct bj_err *err)
+static void compare(struct bj_st *st, struct bj_slice uuid,
+                    struct bj_job_found *ret)
 {
-    own->len = 0;
-    bj_original_uuid(text_of(st, 1), text_of(st, 2), text_of(st, 3),
-                     text_of(st, 4), own);
-    if (own->failed)
-        return bj_err_set(err, -ENOMEM, "UUID");
-    bool is = ret->n < BJ_JOBS_FOUND &&
-              bj_slice_eq((struct bj_slice){own->p, own->len}, uuid);
-    if (is)
+    char own[BJ_JOB_UUID_BYTES];
+    bj_job_uuid(text_of(st, 1), text_of(st, 2), text_of(st, 3), text_of(st, 4),
+                own);
+    if (ret->n < BJ_JOBS_FOUND && bj_slice_eq(bj_slice_str(own), uuid))
         ret->id[ret->n++] = bj_st_get_i64(st, 0);
-    return 0;
 }
 
 /* Read the jobs that the user may see, and those of the named users or
@@ -40,16 +35,16 @@ static int search(struct bj_call *c, const struct bj_params *p,
                   struct bj_slice uuid, struct bj_job_found *ret)
 {
     struct bj_query q = {0};
-    struct bj_buf own = {0};
     struct bj_st *st = NULL;
     bj_query_sql(&q, candidates_sql);
     int r = bj_query_scope(&q, c, p, "j");
     if (r == 0)
         r = bj_query_open(&q, c->reader, &st, &c->err);
-    while (r == 0 && (r = bj_st_row(st, &c->err)) > 0)
-        r = compare(st, uuid, &own, ret, &c->err);
+    while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
+        r = 0;
+        compare(st, uuid, ret);
+    }
     bj_query_free(&q);
-    bj_buf_free(&own);
     return r;
 }
 

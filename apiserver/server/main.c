@@ -1,8 +1,7 @@
 /* batchjob_stats_server: HTTP API and web pages for the accounting of jobs. */
-#include "apiserver/access/access_write.h"
+#include "apiserver/access/access.h"
 #include "apiserver/access/tokens.h"
 #include "apiserver/frame/settings.h"
-#include "apiserver/server/loop.h"
 #include "apiserver/server/server.h"
 #include "base/clock.h"
 #include "base/err.h"

@@ -1,7 +1,16 @@
-/* The authenticated user, and lists of accounts, users and clusters for menus.
- */
+/* The authenticated user, lists of accounts, users and clusters for menus,
+ * emission factors, and numbers of the site. */
 #include "apiserver/frame/params.h"
+#include "apiserver/frame/state.h"
 #include "apiserver/v1/table.h"
+#include "base/absent.h"
+#include "base/constants.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "statsdb/tables/fragment.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
 
 static int on_base(struct bj_call *c)
 {
@@ -51,9 +60,9 @@ static int on_me(struct bj_call *c)
 
 /* Respond with a list of the endpoint's columns: select is before their SQL,
  * and a function appends what comes after. */
-static int with_query(struct bj_call *c, const char *select,
-                      int (*make)(struct bj_call *c, struct bj_query *q,
-                                  const struct bj_params *p))
+static int list_with(struct bj_call *c, const char *select,
+                     int (*make)(struct bj_call *c, struct bj_query *q,
+                                 const struct bj_params *p))
 {
     struct bj_params p;
     int r = bj_params_read(c, c->endpoint->params, &p);
@@ -87,7 +96,7 @@ static int make_accounts(struct bj_call *c, struct bj_query *q,
 
 static int on_accounts(struct bj_call *c)
 {
-    return with_query(c, "SELECT DISTINCT ", make_accounts);
+    return list_with(c, "SELECT DISTINCT ", make_accounts);
 }
 
 static const struct bj_column user_keys[] = {
@@ -111,7 +120,7 @@ static int make_users(struct bj_call *c, struct bj_query *q,
 
 static int on_users(struct bj_call *c)
 {
-    return with_query(c, "SELECT ", make_users);
+    return list_with(c, "SELECT ", make_users);
 }
 
 static const struct bj_column cluster_keys[] = {
@@ -136,8 +145,236 @@ static int make_clusters(struct bj_call *c, struct bj_query *q,
 
 static int on_clusters(struct bj_call *c)
 {
-    return with_query(c, "SELECT ", make_clusters);
+    return list_with(c, "SELECT ", make_clusters);
 }
+
+/* --- facts of the site -----------------------------------------------------
+ */
+
+enum { WEEK = 7 * 86400, FILE_BYTES = 65536 };
+
+struct span {
+    int64_t from, to;
+    uint64_t limit;
+};
+
+static int facts_span(struct bj_call *c, const struct bj_params *p,
+                      uint64_t limit, struct span *ret)
+{
+    ret->to = p->given[BJ_PARAM_TO] ? p->number[BJ_PARAM_TO] : c->now_sec;
+    ret->from =
+        p->given[BJ_PARAM_FROM] ? p->number[BJ_PARAM_FROM] : ret->to - WEEK;
+    ret->limit =
+        p->given[BJ_PARAM_LIMIT] ? (uint64_t)p->number[BJ_PARAM_LIMIT] : limit;
+    if (ret->limit > c->worker->conf->max_rows)
+        ret->limit = c->worker->conf->max_rows;
+    return ret->from > ret->to
+               ? bj_call_refuse(c, 400,
+                                "The parameter from must not be later than to.")
+               : 0;
+}
+
+/* --- emission factors ------------------------------------------------------
+ */
+
+static const struct bj_column factor_columns[] = {
+    BJ_COLUMN("cluster", TEXT,
+              "(SELECT name FROM cluster WHERE id = s.cluster)",
+              "Cluster; null: all."),
+    BJ_COLUMN("provider", TEXT, "s.provider",
+              "Provider; best: at each time the best of them."),
+    BJ_COLUMN("kind", TEXT, "s.kind", "Kind of factor. Do not compare kinds."),
+    BJ_COLUMN("zone", TEXT, "nullif(s.zone, '')", "Zone of the grid."),
+    BJ_COLUMN("country", TEXT, "nullif(s.country, '')", "Country."),
+    BJ_COLUMN("start", TIME, "f.start", "Start of the period."),
+    BJ_COLUMN("start_ms", TIME_MS, "f.start", "The same time in milliseconds."),
+    BJ_COLUMN("end", TIME, BJ_SQL_UNLESS_OPEN("f.\"end\""),
+              "End of the period."),
+    BJ_COLUMN("end_ms", TIME_MS, BJ_SQL_UNLESS_OPEN("f.\"end\""),
+              "The same time in milliseconds."),
+    BJ_COLUMN("grams_per_kwh", MILLI, "f.mg_per_kwh",
+              "Grams of CO2 equivalent per kilowatt-hour."),
+    BJ_COLUMN("basis", TEXT, BJ_SQL_BASIS("f.basis"),
+              "live, stated, profile (of other days), year or constant."),
+    BJ_COLUMN("estimated", BOOL, "f.estimated",
+              "The factor is a forecast, an estimate or a profile."),
+    BJ_COLUMN("fetched", TIME, "nullif(f.fetched, 0)",
+              "Time of the query to the provider."),
+    {.name = NULL},
+};
+
+static int make_factors(struct bj_call *c, struct bj_query *q,
+                        const struct bj_params *p, struct span *s)
+{
+    int r = facts_span(c, p, c->worker->conf->max_rows, s);
+    bj_query_sql(q, " FROM factor AS f JOIN factor_source AS s ON s.id ="
+                    " f.source WHERE f.start <= ");
+    bj_query_int(q, s->to);
+    bj_query_sql(q, " AND f.\"end\" > ");
+    bj_query_int(q, s->from);
+    if (p->given[BJ_PARAM_CLUSTER]) {
+        bj_query_sql(q, " AND (s.cluster IS NULL OR s.cluster IN (SELECT id"
+                        " FROM cluster WHERE name");
+        bj_query_in(q, p, BJ_PARAM_CLUSTER);
+        bj_query_sql(q, "))");
+    }
+    bj_query_sql(q, " ORDER BY f.start, s.rank, s.id, f.basis LIMIT ");
+    bj_query_int(q, (int64_t)s->limit + 1);
+    return r;
+}
+
+static int facts_with(struct bj_call *c,
+                      int (*make)(struct bj_call *c, struct bj_query *q,
+                                  const struct bj_params *p, struct span *s))
+{
+    struct bj_params p;
+    struct span s = {0};
+    int r = bj_params_read(c, c->endpoint->params, &p);
+    if (r != 0)
+        return r;
+    struct bj_query q = {0};
+    struct bj_picked k;
+    bj_picked_table(&k, c->endpoint->columns);
+    bj_query_sql(&q, "SELECT ");
+    bj_table_select(&q, &k);
+    r = make(c, &q, &p, &s);
+    if (r == 0)
+        r = bj_table_reply(c, &q, &k, s.limit);
+    bj_query_free(&q);
+    return r;
+}
+
+static int on_factors(struct bj_call *c)
+{
+    return facts_with(c, make_factors);
+}
+
+/* --- the site --------------------------------------------------------------
+ */
+
+static const struct bj_column site_columns[] = {
+    BJ_COLUMN(
+        "time_zone", TEXT, "coalesce(s.time_zone, 'UTC')",
+        "Time zone of the site: of days and months of usage, and of times in "
+        "pages and reports."),
+    BJ_COLUMN("currency", TEXT, "nullif(p.currency, '')",
+              "Currency of the prices."),
+    BJ_COLUMN("cpu_hour", MICRO, "p.cpu_hour",
+              "Price of one allocated CPU for one hour; null: it is free."),
+    BJ_COLUMN("gpu_hour", MICRO, "p.gpu_hour",
+              "Price of one allocated GPU for one hour."),
+    BJ_COLUMN("gib_hour", MICRO, "p.gib_hour",
+              "Price of one GiB of allocated memory for one hour."),
+    BJ_COLUMN("kwh", MICRO, "p.kwh", "Price of one kWh that jobs used."),
+    BJ_COLUMN(
+        "failed_nodes_free", BOOL, "p.failed_nodes_free",
+        "Whether jobs that ended since a node failed are not charged; null: no "
+        "prices."),
+    {.name = NULL},
+};
+
+static int make_site(struct bj_call *c, struct bj_query *q,
+                     const struct bj_params *p, struct span *s)
+{
+    (void)c;
+    (void)p;
+    s->limit = 1;
+    bj_query_sql(q, " FROM (SELECT 1 AS id) AS one LEFT JOIN site AS s ON s.id"
+                    " = one.id LEFT JOIN price AS p ON p.id = one.id");
+    return 0;
+}
+
+static int on_site(struct bj_call *c)
+{
+    return facts_with(c, make_site);
+}
+
+/* --- numbers of the site ---------------------------------------------------
+ */
+
+static const struct bj_column constant_keys[] = {
+    BJ_COLUMN("cluster", TEXT, NULL, "Cluster; null: all."),
+    BJ_COLUMN("name", TEXT, NULL, "Name."),
+    BJ_COLUMN("value", MICRO, NULL, "Number."),
+    BJ_COLUMN("period", TEXT, NULL,
+              "Period of the number, as in the file: year, 90d; null: none."),
+    BJ_COLUMN("period_sec", INT, NULL,
+              "The same in seconds; a year has 365 days."),
+    {.name = NULL},
+};
+
+/* Invalid lines are skipped and counted, and the first one is reported. */
+static unsigned put_constants(struct bj_rows *rows, struct bj_slice text,
+                              struct bj_err *first)
+{
+    struct bj_constants lines = {.text = text, .file = "constants.file"};
+    struct bj_constant v;
+    struct bj_err err;
+    unsigned bad = 0;
+    for (int r; (r = bj_constants_next(&lines, &v, &err)) != 0;) {
+        if (r < 0 && bad++ == 0)
+            *first = err;
+        if (r < 0)
+            continue;
+        bj_row_begin(rows);
+        bj_put_text(rows, v.cluster);
+        bj_put_text(rows, v.name);
+        bj_put_kind(rows, BJ_AS_MICRO, v.micro);
+        bj_put_text(rows, v.period);
+        bj_put_kind(rows, BJ_AS_INT,
+                    v.period_sec == BJ_ABSENT ? BJ_SQL_NULL
+                                              : (int64_t)v.period_sec);
+        bj_row_end(rows);
+    }
+    return bad;
+}
+
+static void end_constants(struct bj_call *c, struct bj_rows *rows, unsigned bad,
+                          const struct bj_err *first)
+{
+    struct bj_buf more = {0};
+    bj_buf_printf(&more, ",\"meta\":{\"bad_lines\":%u", bad);
+    if (bad > 0) {
+        bj_buf_str(&more, ",\"bad_line\":");
+        bj_json_string(&more, bj_slice_str(first->msg));
+    }
+    bj_buf_put(&more, "}", 2); /* the end of the document */
+    bj_call_rows_end(c, rows, more.failed ? "" : more.p);
+    c->reply->body.failed |= more.failed;
+    bj_buf_free(&more);
+}
+
+/* The file is small and read for each request, so that changes are visible at
+ * once. */
+static int on_constants(struct bj_call *c)
+{
+    const char *path = c->worker->conf->constants;
+    const char *names[BJ_JOB_COLUMNS];
+    char *text = malloc(FILE_BYTES);
+    struct bj_slice s = {0};
+    struct bj_err first;
+    struct bj_params p;
+    struct bj_rows rows;
+    int r = text ? bj_params_read(c, c->endpoint->params, &p)
+                 : bj_err_set(&c->err, -ENOMEM, "constants");
+    if (r == 0 && path && *path)
+        r = bj_file_read_all(AT_FDCWD, path, text, FILE_BYTES, &s, &c->err);
+    if (r < 0 && text) {
+        bj_call_log(c, "constants.file");
+        r = bj_call_refuse(c, 503,
+                           "The constants cannot be read at the moment.");
+    }
+    if (r == 0) {
+        bj_call_rows(c, &rows, names, bj_column_names(constant_keys, names));
+        const unsigned bad = put_constants(&rows, s, &first);
+        end_constants(c, &rows, bad, &first);
+    }
+    free(text);
+    return r;
+}
+
+/* --- endpoints -------------------------------------------------------------
+ */
 
 enum {
     STORE_AND_USER = BJ_NEED_STORE | BJ_NEED_USER,
@@ -177,5 +414,29 @@ const struct bj_endpoint bj_endpoints_lists[] = {
      .run = on_clusters,
      .help = "Clusters, and the time up to which their accounting is complete.",
      .columns = cluster_keys},
+    {.path = NULL},
+};
+
+const struct bj_endpoint bj_endpoints_facts[] = {
+    {.path = "/api/v1/emission-factors",
+     .methods = BJ_HTTP_GET,
+     .needs = STORE_AND_USER,
+     .run = on_factors,
+     .help = "Emission factors of electricity over time.",
+     .params = BJ_BIT(BJ_PARAM_FROM) | BJ_BIT(BJ_PARAM_TO) |
+               BJ_BIT(BJ_PARAM_CLUSTER) | BJ_BIT(BJ_PARAM_LIMIT),
+     .columns = factor_columns},
+    {.path = "/api/v1/site",
+     .methods = BJ_HTTP_GET,
+     .needs = STORE_AND_USER,
+     .run = on_site,
+     .help = "Time zone and prices of the site.",
+     .columns = site_columns},
+    {.path = "/api/v1/constants",
+     .methods = BJ_HTTP_GET,
+     .needs = BJ_NEED_USER,
+     .run = on_constants,
+     .help = "Numbers of the site, such as allocations.",
+     .columns = constant_keys},
     {.path = NULL},
 };

@@ -7,7 +7,6 @@
  * with the first.  The first byte of each chooses an endpoint; the rest is its
  * query string (bytes that a request line cannot hold are sent as %XX), or a
  * JSON body. */
-#include "apiserver/server/loop.h"
 #include "apiserver/server/server.h"
 #include "base/clock.h"
 #include "base/log.h"

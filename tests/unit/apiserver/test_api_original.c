@@ -1,5 +1,5 @@
 /* Values that the API formats like the original API. */
-#include "apiserver/frame/original.h"
+#include "apiserver/compat/original.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,6 @@
 
 #include "tests/unit/statsdb/test_statsdb.h"
 
-#include "apiserver/server/loop.h"
 #include "apiserver/server/server.h"
 #include "base/clock.h"
 #include "base/log.h"

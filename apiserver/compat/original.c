@@ -1,4 +1,4 @@
-#include "apiserver/frame/original.h"
+#include "apiserver/compat/original.h"
 
 #include "base/jobuuid.h"
 #include "sched/hostlist.h"

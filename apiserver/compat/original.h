@@ -1,6 +1,6 @@
 /* Functions for the API of the original server that do not use the store. */
-#ifndef BJ_APISERVER_FRAME_ORIGINAL_H
-#define BJ_APISERVER_FRAME_ORIGINAL_H
+#ifndef BJ_APISERVER_COMPAT_ORIGINAL_H
+#define BJ_APISERVER_COMPAT_ORIGINAL_H
 
 #include "base/buf.h"
 

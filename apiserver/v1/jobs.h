@@ -1,4 +1,4 @@
-/* Writes jobs of API v1 as rows. */
+/* Lists of jobs of API v1, and the columns that a request selects. */
 #ifndef BJ_APISERVER_V1_JOBS_H
 #define BJ_APISERVER_V1_JOBS_H
 
@@ -12,13 +12,6 @@ int bj_jobs_pick(struct bj_call *c, const struct bj_params *p, bool all,
                  struct bj_picked *ret);
 
 enum { BJ_JOBS_FIRST = 2 }; /* first value, after j.at and j.id */
-
-/* Begin "SELECT j.at, j.id, VALUES FROM ... WHERE 1". */
-void bj_jobs_select(struct bj_query *q, const struct bj_picked *k);
-
-/* Write the current row of a statement of bj_jobs_select. */
-int bj_jobs_row(struct bj_call *c, const struct bj_picked *k, struct bj_st *st,
-                struct bj_rows *rows);
 
 /* Begin "SELECT j.at, j.id, VALUES"; they need BJ_JOB_FROM BJ_JOB_FROM_USE. */
 void bj_jobs_select_values(struct bj_query *q, const struct bj_picked *k);

@@ -8,7 +8,7 @@
 #include "report/form/when.h"
 #include "report/model/show.h"
 #include "report/pdf/pdf.h"
-#include "report/period/period_take.h"
+#include "report/period/period.h"
 
 #include <errno.h>
 #include <stdio.h>

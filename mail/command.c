@@ -10,7 +10,7 @@
 #include "mail/sent.h"
 #include "mail/service.h"
 #include "report/form/text_parts.h"
-#include "report/job/read.h"
+#include "report/job/job.h"
 #include "report/model/catalogue.h"
 #include "report/model/show.h"
 #include "statsdb/job/job_name.h"

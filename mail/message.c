@@ -7,7 +7,7 @@
 #include "mail/plots.h"
 #include "report/form/html.h"
 #include "report/form/text.h"
-#include "report/job/job_document.h"
+#include "report/job/job.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "base/html.h"
 #include "base/local.h"
 #include "base/log.h"
-#include "report/chart/charts_ask.h"
+#include "report/chart/charts.h"
 #include "report/pdf/draw.h"
 
 #include <stdio.h>

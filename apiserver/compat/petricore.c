@@ -13,8 +13,7 @@
 #include "base/json.h"
 #include "base/local.h"
 #include "report/form/text.h"
-#include "report/job/job_document.h"
-#include "report/model/report.h"
+#include "report/job/job.h"
 #include "report/pdf/draw.h"
 #include "statsdb/tables/fragment.h"
 

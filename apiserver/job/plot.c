@@ -1,7 +1,7 @@
 /* Charts of a job as PNG, and all of them as JSON. */
 #include "apiserver/frame/state.h"
 #include "apiserver/job/drawing.h"
-#include "report/chart/charts_json.h"
+#include "report/chart/charts.h"
 #include "report/pdf/draw.h"
 
 enum { JOB = BJ_BIT(BJ_PARAM_CLUSTER) | BJ_BIT(BJ_PARAM_MINE) };

@@ -2,7 +2,7 @@
 
 #include "apiserver/job/visible_job.h"
 #include "report/form/json.h"
-#include "report/job/read.h"
+#include "report/job/job.h"
 
 int bj_job_report(struct bj_call *c, int64_t job, struct bj_report *ret)
 {

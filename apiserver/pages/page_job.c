@@ -12,7 +12,7 @@
 #include "base/html.h"
 #include "base/local.h"
 #include "report/form/html.h"
-#include "report/job/job_document.h"
+#include "report/job/job.h"
 #include "report/model/show.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 #include "report/chart/charts.h"
-#include "report/model/show.h"
 
+#include "base/json.h"
 #include "base/local.h"
-
+#include "report/model/show.h"
 #include "store/db.h"
 
 #include <stdlib.h>
@@ -339,4 +339,304 @@ static const char *why(const struct bj_samples *s, int result, bool running)
 const char *bj_charts_why(const struct bj_samples *s, int result, bool running)
 {
     return bj_local(why(s, result, running));
+}
+
+/* --- JSON ---------------------------------------------------------------
+ */
+
+enum { POINTS_MAX = BJ_SAMPLES_CELLS, DAY_SEC = 86400 };
+
+static const char *const kinds[BJ_CHART_KINDS] = {[BJ_CHART_CURVES] = "curves",
+                                                  [BJ_CHART_ROWS] = "rows",
+                                                  [BJ_CHART_DAYS] = "days",
+                                                  [BJ_CHART_PIE] = "pie"};
+static const char *const units[BJ_CHART_UNITS] = {
+    [BJ_CHART_PLAIN] = "count",     [BJ_CHART_BYTES] = "bytes",
+    [BJ_CHART_PERCENT] = "percent", [BJ_CHART_BYTES_PER_SEC] = "bytes/s",
+    [BJ_CHART_WATTS] = "watts",     [BJ_CHART_PER_SEC] = "1/s",
+    [BJ_CHART_HOURS] = "hours"};
+
+/* --- writing ---------------------------------------------------------------
+ */
+
+static void put_line(const struct bj_chart *k, unsigned line,
+                     struct bj_buf *out)
+{
+    const struct bj_chart_line *l = &k->line[line];
+    bj_buf_str(out, line > 0 ? ",{\"name\":" : "{\"name\":");
+    bj_json_string(out, bj_slice_str(l->name));
+    bj_buf_printf(out, ",\"limit\":%s,\"values\":[",
+                  l->limit ? "true" : "false");
+    for (unsigned i = 0; i < k->points; i++) {
+        bj_buf_str(out, i > 0 ? "," : "");
+        if (bj_chart_known(l->value[i]))
+            bj_buf_printf(out, "%.9g", l->value[i]);
+        else
+            bj_buf_str(out, "null");
+    }
+    bj_buf_str(out, "]}");
+}
+
+static void put_chart(const struct bj_chart *k, struct bj_buf *out)
+{
+    bj_buf_str(out, "{\"title\":");
+    bj_json_string(out, bj_slice_str(k->title));
+    bj_buf_str(out, ",\"of\":");
+    if (k->of.n > 0)
+        bj_json_string(out, k->of);
+    else
+        bj_buf_str(out, "null");
+    bj_buf_printf(out,
+                  ",\"kind\":\"%s\",\"unit\":\"%s\",\"start_ms\":%lld,"
+                  "\"from_ms\":%lld,\"step_sec\":%lld,\"chosen_from\":",
+                  kinds[k->kind], units[k->unit], (long long)k->start * 1000,
+                  (long long)k->from * 1000, (long long)k->step);
+    if (k->all > 0)
+        bj_buf_u64(out, k->all);
+    else
+        bj_buf_str(out, "null");
+    bj_buf_str(out, ",\"lines\":[");
+    for (unsigned i = 0; i < k->lines; i++)
+        put_line(k, i, out);
+    bj_buf_str(out, "]}");
+}
+
+void bj_charts_write(const struct bj_charts *c, struct bj_buf *out)
+{
+    bj_buf_str(out, "{\"charts\":[");
+    for (unsigned i = 0; i < c->charts; i++) {
+        bj_buf_str(out, i > 0 ? ",\n" : "");
+        put_chart(&c->chart[i], out);
+    }
+    bj_buf_str(out, "],\"reason\":");
+    if (c->why)
+        bj_json_string(out, bj_slice_str(c->why));
+    else
+        bj_buf_str(out, "null");
+    bj_buf_str(out, "}");
+}
+
+/* --- reading ---------------------------------------------------------------
+ */
+
+static int refuse(struct bj_err *err, const char *what)
+{
+    return bj_err_set(err, -EBADMSG, "charts: %s", what);
+}
+
+static int name_in(const struct bj_json *object, const char *key,
+                   const char *const *names, unsigned n)
+{
+    struct bj_slice s = bj_json_text(bj_json_get(object, key));
+    for (unsigned i = 0; i < n; i++)
+        if (bj_slice_eq(s, bj_slice_str(names[i])))
+            return (int)i;
+    return -1;
+}
+
+/* Clean text; "" where there is none. */
+static const char *copy_text(const struct bj_json *v, struct bj_arena *a)
+{
+    struct bj_buf b = {0};
+    bj_buf_clean(&b, bj_json_text(v));
+    struct bj_slice s = bj_arena_copy(a, (struct bj_slice){b.p, b.len});
+    a->failed |= b.failed;
+    bj_buf_free(&b);
+    return s.p ? s.p : "";
+}
+
+static int read_line(const struct bj_json *v, struct bj_arena *a,
+                     struct bj_chart *k, struct bj_err *err)
+{
+    const struct bj_json *values = bj_json_get(v, "values");
+    const size_t n = bj_json_len(values);
+    bool limit = false;
+    unsigned i = 0;
+    if (k->lines == BJ_CHART_LINES)
+        return refuse(err, "too many lines");
+    if (bj_json_kind(values) != BJ_JSON_ARRAY || n > POINTS_MAX ||
+        (k->lines > 0 && n != k->points))
+        return refuse(err, "the values of a line do not fit");
+    bj_json_bool(bj_json_get(v, "limit"), &limit);
+    double *value = bj_arena_alloc(a, (n + 1) * sizeof(*value));
+    if (!value)
+        return bj_err_set(err, -ENOMEM, "charts");
+    BJ_JSON_EACH(one, values)
+    {
+        struct bj_slice s = bj_json_kind(one) == BJ_JSON_NUMBER
+                                ? bj_json_text(one)
+                                : (struct bj_slice){0};
+        if (!bj_chart_number(s, &value[i]))
+            value[i] = __builtin_nan("");
+        if (value[i] > 1e18 || value[i] < 1e-6)
+            value[i] = value[i] > 1 ? 1e18 : 0;
+        i++;
+    }
+    k->points = i;
+    k->line[k->lines++] = (struct bj_chart_line){
+        copy_text(bj_json_get(v, "name"), a), value, limit};
+    return 0;
+}
+
+static int read_chart(const struct bj_json *v, struct bj_arena *a,
+                      struct bj_chart *k, struct bj_err *err)
+{
+    const int kind = name_in(v, "kind", kinds, BJ_CHART_KINDS);
+    const int unit = name_in(v, "unit", units, BJ_CHART_UNITS);
+    const int64_t most = INT64_C(253402300800000); /* the year 10000 */
+    int64_t start, from, step;
+    if (kind < 0 || unit < 0 ||
+        bj_json_i64(bj_json_get(v, "start_ms"), &start) < 0 ||
+        bj_json_i64(bj_json_get(v, "from_ms"), &from) < 0 ||
+        bj_json_i64(bj_json_get(v, "step_sec"), &step) < 0 || start < 0 ||
+        start > most || from < 0 || from > most || step < 1 ||
+        step > 1000 * DAY_SEC)
+        return refuse(err, "unknown kind or unit, or no times");
+    *k = (struct bj_chart){
+        .kind = (enum bj_chart_kind)kind,
+        .unit = (enum bj_chart_unit)unit,
+        .title = copy_text(bj_json_get(v, "title"), a),
+        .of = bj_slice_str(copy_text(bj_json_get(v, "of"), a)),
+        .start = start / 1000,
+        .from = from / 1000,
+        .step = step,
+        .all = (unsigned)bj_json_u64_or(bj_json_get(v, "chosen_from"), 0)};
+    int r = 0;
+    BJ_JSON_EACH(line, bj_json_get(v, "lines"))
+    {
+        if (r == 0)
+            r = read_line(line, a, k, err);
+    }
+    return r;
+}
+
+int bj_charts_parse(const struct bj_json *object, struct bj_charts *ret,
+                    struct bj_err *err)
+{
+    const struct bj_json *list = bj_json_get(object, "charts");
+    const struct bj_json *why = bj_json_get(object, "reason");
+    int r = bj_json_kind(list) == BJ_JSON_ARRAY ? 0 : refuse(err, "no list");
+    BJ_JSON_EACH(v, list)
+    {
+        if (r == 0 && ret->charts == BJ_CHARTS)
+            r = refuse(err, "too many");
+        if (r == 0)
+            r = read_chart(v, &ret->arena, &ret->chart[ret->charts], err);
+        ret->charts += r == 0;
+    }
+    if (bj_json_kind(why) == BJ_JSON_STRING)
+        ret->why = copy_text(why, &ret->arena);
+    return r == 0 && ret->arena.failed ? bj_err_set(err, -ENOMEM, "charts") : r;
+}
+
+/* --- queries ------------------------------------------------------------
+ */
+
+enum { SECOND = 1000000 };
+
+struct job_query {
+    const struct bj_prom_conf *conf;
+    struct bj_prom *prom;
+    const struct bj_report *r;
+    struct bj_buf match;
+    int64_t start, end, rows;
+};
+
+static int charts_begin(struct job_query *a, const atomic_bool *stop,
+                        uint64_t limit_usec, struct bj_err *err)
+{
+    struct bj_buf cluster = {0};
+    bj_buf_slice(&cluster, bj_report_text(a->r, BJ_REPORT_CLUSTER));
+    bj_buf_put(&cluster, "", 1);
+    int r = cluster.failed
+                ? bj_err_set(err, -ENOMEM, "charts")
+                : bj_prom_matchers(&a->conf->match, cluster.p, &a->match, err);
+    bj_buf_put(&a->match, "", 1);
+    bj_buf_free(&cluster);
+    if (r == 0 && a->match.failed)
+        r = bj_err_set(err, -ENOMEM, "charts");
+    if (r == 0)
+        r = bj_prom_new(a->conf, stop, &a->prom, err);
+    if (r == 0)
+        bj_prom_limit(a->prom, limit_usec);
+    return r;
+}
+
+static int query(const struct job_query *a, struct bj_samples *s,
+                 struct bj_err *err)
+{
+    const int64_t scrape = (int64_t)(a->conf->scrape_usec / SECOND);
+    const struct bj_series_job job = {.id =
+                                          bj_report_text(a->r, BJ_REPORT_JOBID),
+                                      .uid = -1,
+                                      .match = a->match.p};
+    struct bj_buf text = {0};
+    bj_charts_pick(s);
+    s->from = a->start;
+    s->to = a->end;
+    s->step = bj_samples_step(s, a->rows, s->to > s->from ? s->to - s->from : 0,
+                              s->by == BJ_SERIES_JOB ? 0 : BJ_CHARTS_ROW_POINTS,
+                              scrape);
+    int r = bj_samples_query(s, &job, scrape, &text, err);
+    if (r == 0 && s->points > 0)
+        r = bj_prom_range(
+            a->prom, text.p, s->from, s->to, s->step,
+            &(struct bj_prom_sink){.ctx = s, .series = bj_samples_take}, err);
+    bj_buf_free(&text);
+    return r;
+}
+
+/* Query and add one kind of charts. */
+static int add(struct job_query *a, enum bj_series_by by, int64_t rows,
+               struct bj_charts *ret, struct bj_err *err)
+{
+    const struct bj_charts_job job = {
+        .start = bj_report_number(a->r, BJ_REPORT_START),
+        .cpus = bj_report_number(a->r, BJ_REPORT_CPUS),
+        .memory_requested = bj_report_number(a->r, BJ_REPORT_MEMORY_REQUESTED)};
+    struct bj_samples *s = calloc(1, sizeof(*s));
+    if (!s)
+        return bj_err_set(err, -ENOMEM, "charts");
+    s->by = by;
+    a->rows = rows;
+    int r = query(a, s, err);
+    if (r == 0 && !bj_charts_add(ret, s, &job))
+        r = bj_err_set(err, -ENOMEM, "charts");
+    if (r != -ENOMEM && ret->charts == 0)
+        ret->why = bj_charts_why(
+            s, r, bj_report_number(a->r, BJ_REPORT_END) == BJ_SQL_NULL);
+    bj_samples_free(s);
+    free(s);
+    return r;
+}
+
+int bj_charts_query(const struct bj_prom_conf *conf, const atomic_bool *stop,
+                    uint64_t limit_usec, const struct bj_report *report,
+                    int64_t now_sec, struct bj_charts *ret, struct bj_err *err)
+{
+    const int64_t gpus = bj_report_number(report, BJ_REPORT_GPUS);
+    const int64_t nodes = bj_report_number(report, BJ_REPORT_NODES);
+    const int64_t end = bj_report_number(report, BJ_REPORT_END);
+    struct job_query a = {.conf = conf,
+                          .r = report,
+                          .start = bj_report_number(report, BJ_REPORT_START)};
+    if (a.start == BJ_SQL_NULL) {
+        ret->why = bj_local("The job has not started.");
+        return 0;
+    }
+    a.end = end == BJ_SQL_NULL ? now_sec
+                               : end + (int64_t)(conf->scrape_usec / SECOND);
+    a.end = a.end < now_sec ? a.end : now_sec;
+    int r = charts_begin(&a, stop, limit_usec, err);
+    if (r == 0)
+        r = add(&a, BJ_SERIES_JOB, 1, ret, err);
+    if (r == 0 && ret->charts > 0 && gpus > 1)
+        r = add(&a, BJ_SERIES_GPU, gpus, ret, err);
+    if (r == 0 && ret->charts > 0 && nodes > 1)
+        r = add(&a, BJ_SERIES_NODE, nodes, ret, err);
+    if (r < 0 && r != -ENOMEM && ret->charts == 0 && !ret->why)
+        ret->why = bj_local("The Prometheus server cannot be asked.");
+    bj_prom_free(a.prom);
+    bj_buf_free(&a.match);
+    return r == -ENOMEM ? r : 0;
 }

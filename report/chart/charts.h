@@ -2,8 +2,12 @@
 #ifndef BJ_REPORT_CHART_CHARTS_H
 #define BJ_REPORT_CHART_CHARTS_H
 
+#include "base/buf.h"
+#include "base/err.h"
 #include "report/chart/chart.h"
 #include "report/chart/samples.h"
+#include "report/model/report.h"
+#include "statsdb/prom/prom.h"
 
 enum {
     BJ_CHARTS = 12,           /* maximum number for a job */
@@ -85,5 +89,29 @@ bool bj_charts_add_rows(struct bj_charts *c, const struct bj_samples *s,
 /* The reason why a query with that result led to no charts; static text.  s may
  * be NULL. */
 const char *bj_charts_why(const struct bj_samples *s, int result, bool running);
+
+/* Writes charts as JSON, as in /api/v1/jobs/JOB/charts, and reads them. */
+
+struct bj_json;
+
+/* Append the object: {"charts":[...],"reason":null}. */
+void bj_charts_write(const struct bj_charts *c, struct bj_buf *out);
+
+/* Read such an object.  -EBADMSG: not charts, or too many; -ENOMEM.  Free them
+ * in any case. */
+int bj_charts_parse(const struct bj_json *object, struct bj_charts *ret,
+                    struct bj_err *err);
+
+/* The charts of a job from a Prometheus server, for programs that have the
+ * store. */
+
+/* Query the charts of the job of a report, for its whole time.  Series are
+ * selected as for its measured values: by jobid and the labels of the cluster
+ * (prometheus.match).  Each query is limited to limit_usec.  Without samples,
+ * or if the server does not respond, ret->why is set, and err has the reason. 0
+ * or -ENOMEM. */
+int bj_charts_query(const struct bj_prom_conf *conf, const atomic_bool *stop,
+                    uint64_t limit_usec, const struct bj_report *r,
+                    int64_t now_sec, struct bj_charts *ret, struct bj_err *err);
 
 #endif

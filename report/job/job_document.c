@@ -1,4 +1,4 @@
-#include "report/job/job_document.h"
+#include "report/job/job.h"
 
 #include "base/amount.h"
 #include "base/local.h"

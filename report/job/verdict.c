@@ -1,4 +1,4 @@
-#include "report/job/verdict.h"
+#include "report/job/job.h"
 
 #include "report/model/limits.h"
 #include "report/model/reason.h"

@@ -1,4 +1,4 @@
-/* The catalogue of texts: a site may replace any sentence of sentences.c, and
+/* The catalogue of texts: a site may replace any sentence of sentence.c, and
  * any other text of reports, pages and mails (local_texts.c), by a line of a
  * file (report.texts):
  *

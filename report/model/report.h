@@ -137,7 +137,7 @@ struct bj_report_finding {
     struct bj_slice finding, severity, text, advice, url, condition;
     int64_t tasks; /* number of tasks of the array with this finding, which
                       the text names, too */
-    int64_t value; /* of the rule's last condition, for bj_report_order() */
+    int64_t value; /* of the rule's last condition */
 };
 
 /* An action because of a finding while the job ran. */
@@ -248,7 +248,7 @@ struct bj_report {
     struct bj_report_verdict verdict;
     struct bj_report_usual usual; /* in reports that are read from a store */
     struct bj_report_figure figure[BJ_FIGURES];
-    /* The most severe first, of these the most expensive (bj_report_order). */
+    /* The most severe first, of these the most expensive. */
     struct bj_report_finding *finding;
     struct bj_report_warning *warning; /* the oldest first */
     struct bj_report_advice *advice;

@@ -19,4 +19,11 @@ double bj_chart_height(const struct bj_chart *k, double width, double size);
 void bj_chart_draw(struct bj_sheet *s, const struct bj_chart_place *p,
                    const struct bj_chart *k);
 
+/* Draws parts of a whole on a sheet. */
+
+/* Draw a chart of kind BJ_CHART_PIE. */
+void bj_pie_draw(struct bj_sheet *s, const struct bj_chart_place *p,
+                 const struct bj_chart *k);
+double bj_pie_height(double size);
+
 #endif

@@ -4,11 +4,11 @@
 #include "base/json.h"
 #include "base/local.h"
 #include "base/tz.h"
-#include "report/chart/charts_json.h"
+#include "report/chart/charts.h"
 #include "report/form/json.h"
-#include "report/job/job_document.h"
+#include "report/job/job.h"
+#include "report/pdf/chart_draw.h"
 #include "report/pdf/pdf.h"
-#include "report/pdf/pie_draw.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "report/model/document.h"
 #include "statsdb/derive/bill.h"
+#include "statsdb/job/job_read.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -132,5 +133,19 @@ void bj_period_csv(const struct bj_period *p, struct bj_buf *out);
 
 /* Append what the totals mean (BJ_USED_IN_PERIOD). */
 void bj_period_meaning(struct bj_buf *out);
+
+/* Adds jobs to the report of a period, from columns of the jobs. */
+
+enum { BJ_PERIOD_COLUMNS = 21 };
+
+/* The columns of a job that bj_period_take needs. */
+const struct bj_column *const *bj_period_columns(void);
+
+/* Add a job.  value() returns its columns; texts need to be valid only until
+ * the next call of value().  texts is scratch memory. */
+int bj_period_take(struct bj_period *p, struct bj_buf *texts,
+                   int (*value)(void *ctx, unsigned i, struct bj_job_value *ret,
+                                struct bj_err *err),
+                   void *ctx, struct bj_err *err);
 
 #endif

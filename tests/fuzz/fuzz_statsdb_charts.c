@@ -2,7 +2,7 @@
  * within bounds and clean names, and charts that are written and read again are
  * the same. */
 #include "base/json.h"
-#include "report/chart/charts_json.h"
+#include "report/chart/charts.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

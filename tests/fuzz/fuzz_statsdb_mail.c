@@ -1,8 +1,8 @@
 /* mail/: no header, text, template, address or file of addresses can break or
  * add lines of a message, and no line is too long.  The first byte chooses. */
 #include "mail/address.h"
+#include "mail/digest.h"
 #include "mail/mime.h"
-#include "mail/schedule.h"
 #include "mail/template.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -3,7 +3,7 @@
 #define BJ_TESTS_UNIT_STATSDB_PRINT_REPORT_H
 
 #include "report/form/text.h"
-#include "report/job/job_document.h"
+#include "report/job/job.h"
 
 static inline void print(const struct bj_report *r, struct bj_buf *out)
 {

@@ -2,7 +2,7 @@
  * Names of programs are those that the applications' manuals give. */
 #include "tests/unit/statsdb/test_statsdb_derive.h"
 
-#include "report/job/read.h"
+#include "report/job/job.h"
 
 #include <errno.h>
 #include <stdio.h>

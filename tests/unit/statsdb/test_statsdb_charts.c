@@ -7,9 +7,8 @@
 #include <cmocka.h>
 
 #include "base/json.h"
-#include "report/chart/charts_json.h"
+#include "report/chart/charts.h"
 #include "report/pdf/chart_draw.h"
-#include "report/pdf/pie_draw.h"
 #include "report/period/period.h"
 #include "store/db.h"
 

@@ -1,14 +1,12 @@
 /* Forms of reports: text, HTML, and those of other programs, seff and JS1: what
  * is not known is no 0; and energy of parts. */
 #include "report/form/html.h"
-#include "report/form/js1.h"
-#include "report/form/seff.h"
+#include "report/form/programs.h"
 #include "tests/unit/statsdb/report_jobs.h"
 
 #include "base/secret.h"
 #include "report/form/text.h"
-#include "report/job/job_document.h"
-#include "report/job/read.h"
+#include "report/job/job.h"
 
 #include <string.h>
 #include <zlib.h>

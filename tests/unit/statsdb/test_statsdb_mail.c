@@ -4,14 +4,13 @@
 
 #include "base/stamp.h"
 #include "mail/address.h"
+#include "mail/digest.h"
 #include "mail/message.h"
 #include "mail/mime.h"
-#include "mail/schedule.h"
 #include "mail/sent.h"
 #include "mail/service.h"
 #include "report/form/html.h"
-#include "report/job/job_document.h"
-#include "report/job/read.h"
+#include "report/job/job.h"
 #include "statsdb/tables/mail_choice.h"
 #include "tests/unit/lib/testclock.h"
 
@@ -600,10 +599,11 @@ static void test_hostile_names(void **state)
     struct bj_mail_templates *t = NULL;
     struct bj_buf out = {0};
     (void)state;
-    r.job[BJ_REPORT_DISPLAY_ID] =
-        (struct bj_job_value){true, 0, BJ_SLICE("1\nBcc: evil@example.org")};
+    r.job[BJ_REPORT_DISPLAY_ID] = (struct bj_job_value){
+        .known = true, .text = BJ_SLICE("1\nBcc: evil@example.org")};
     r.job[BJ_REPORT_NAME] = (struct bj_job_value){
-        true, 0, BJ_SLICE("<script>\n.\r\n--=_alternative\n\xff")};
+        .known = true,
+        .text = BJ_SLICE("<script>\n.\r\n--=_alternative\n\xff")};
     r.verdict.level = BJ_SLICE("good");
     r.verdict.wrong = BJ_SLICE("x\r\n\r\nbody");
     OK(bj_mail_templates_new(NULL, &t, &err));

@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "report/form/json.h"
-#include "report/job/read.h"
+#include "report/job/job.h"
 #include "report/model/catalogue.h"
 #include "report/model/show.h"
 #include "statsdb/derive/rule.h"

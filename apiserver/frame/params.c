@@ -401,3 +401,15 @@ struct bj_slice bj_params_text(const struct bj_params *p, enum bj_param which)
             return p->value[i].text;
     return (struct bj_slice){0};
 }
+
+int bj_params_period(struct bj_call *c, const struct bj_params *p,
+                     int64_t *from, int64_t *to)
+{
+    enum { WEEK = 7 * 86400 };
+    *to = p->given[BJ_PARAM_TO] ? p->number[BJ_PARAM_TO] : c->now_sec;
+    *from = p->given[BJ_PARAM_FROM] ? p->number[BJ_PARAM_FROM] : *to - WEEK;
+    return *from > *to
+               ? bj_call_refuse(c, 400,
+                                "The parameter from must not be later than to.")
+               : 0;
+}

@@ -95,6 +95,11 @@ void bj_params_end(struct bj_params *p);
 /* Return the first value of a parameter, or {NULL, 0}. */
 struct bj_slice bj_params_text(const struct bj_params *p, enum bj_param which);
 
+/* Return the period of the parameters from and to, by default the last week.  0
+ * or a refusal. */
+int bj_params_period(struct bj_call *c, const struct bj_params *p,
+                     int64_t *from, int64_t *to);
+
 /* Parse a time (BJ_PARAM_TIMES); end: it is the end of a range, which "/d"
  * rounds up. -EINVAL. */
 int bj_param_time(struct bj_slice s, int64_t now_sec, bool end, int64_t *ret);

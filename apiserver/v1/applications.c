@@ -7,7 +7,6 @@
 #include "base/local.h"
 
 enum {
-    WEEK = 7 * 86400,
     SHOWN = 50, /* rows of a page */
     MASK = BJ_BIT(BJ_PARAM_USER) | BJ_BIT(BJ_PARAM_ACCOUNT) |
            BJ_BIT(BJ_PARAM_PARTITION) | BJ_BIT(BJ_PARAM_CLUSTER) |
@@ -71,13 +70,10 @@ static int make(struct bj_call *c, const struct bj_params *p,
                 struct bj_picked *k, struct bj_query *q)
 {
     bj_picked_table(k, columns);
-    const int64_t to =
-        p->given[BJ_PARAM_TO] ? p->number[BJ_PARAM_TO] : c->now_sec;
-    const int64_t from =
-        p->given[BJ_PARAM_FROM] ? p->number[BJ_PARAM_FROM] : to - WEEK;
-    if (from > to)
-        return bj_call_refuse(c, 400,
-                              "The parameter from must not be later than to.");
+    int64_t from, to;
+    int r = bj_params_period(c, p, &from, &to);
+    if (r != 0)
+        return r;
     const struct bj_filter_time time = {
         from - (int64_t)(c->worker->conf->longest_usec / 1000000), to, from};
     bj_query_sql(q, "SELECT ");
@@ -87,7 +83,7 @@ static int make(struct bj_call *c, const struct bj_params *p,
     bj_query_int(q, from);
     bj_query_sql(q, " AND j.\"end\" <= ");
     bj_query_int(q, to);
-    int r = bj_query_scope(q, c, p, "j");
+    r = bj_query_scope(q, c, p, "j");
     if (r == 0)
         r = bj_query_between(q, c, "j.at", &time);
     bj_query_sql(q, " GROUP BY u.application ORDER BY sum(" CORE

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 
 enum {
-    WEEK = 7 * 86400,
     LIMIT_DEFAULT = 100,
     /* Maximum number of findings that are read and sorted; if there are more,
        jobs are walked newest first, because many of them have findings. */
@@ -62,9 +61,6 @@ static int read_span(struct bj_call *c, const struct bj_params *p,
                      struct span *ret)
 {
     struct bj_slice cursor = bj_params_text(p, BJ_PARAM_CURSOR);
-    ret->to = p->given[BJ_PARAM_TO] ? p->number[BJ_PARAM_TO] : c->now_sec;
-    ret->from =
-        p->given[BJ_PARAM_FROM] ? p->number[BJ_PARAM_FROM] : ret->to - WEEK;
     ret->limit = p->given[BJ_PARAM_LIMIT] ? (uint64_t)p->number[BJ_PARAM_LIMIT]
                                           : LIMIT_DEFAULT;
     if (ret->limit > c->worker->conf->max_rows)
@@ -75,10 +71,7 @@ static int read_span(struct bj_call *c, const struct bj_params *p,
                                        : read_cursor(cursor, ret)))
         return bj_call_refuse(
             c, 400, "The parameter cursor must be a value of meta.next.");
-    return ret->from > ret->to
-               ? bj_call_refuse(c, 400,
-                                "The parameter from must not be later than to.")
-               : 0;
+    return bj_params_period(c, p, &ret->from, &ret->to);
 }
 
 #define WORD(table, column)                                                    \

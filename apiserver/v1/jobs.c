@@ -121,7 +121,6 @@ int bj_jobs_refuse_partial(struct bj_call *c, const struct bj_jobs_end *end)
 }
 
 enum {
-    WEEK = 7 * 86400,
     LIMIT_DEFAULT = 100,
     FILTERS = 12, /* bound values of a branch, without those of the request */
     BRANCH_VALUES = 1500,
@@ -162,13 +161,10 @@ static int query_read(struct bj_call *c, struct jobs_query *l)
     int64_t max = (int64_t)c->worker->conf->max_rows;
     int r = bj_jobs_pick(c, p, false, &l->k);
     l->end.total = -1;
+    if (r == 0)
+        r = bj_params_period(c, p, &l->from, &l->to);
     if (r != 0)
         return r;
-    l->to = p->given[BJ_PARAM_TO] ? p->number[BJ_PARAM_TO] : c->now_sec;
-    l->from = p->given[BJ_PARAM_FROM] ? p->number[BJ_PARAM_FROM] : l->to - WEEK;
-    if (l->from > l->to)
-        return bj_call_refuse(c, 400,
-                              "The parameter from must not be later than to.");
     l->limit =
         p->given[BJ_PARAM_LIMIT] ? p->number[BJ_PARAM_LIMIT] : LIMIT_DEFAULT;
     if (l->limit > max)

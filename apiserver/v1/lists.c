@@ -151,7 +151,7 @@ static int on_clusters(struct bj_call *c)
 /* --- facts of the site -----------------------------------------------------
  */
 
-enum { WEEK = 7 * 86400, FILE_BYTES = 65536 };
+enum { FILE_BYTES = 65536 };
 
 struct span {
     int64_t from, to;
@@ -161,17 +161,11 @@ struct span {
 static int facts_span(struct bj_call *c, const struct bj_params *p,
                       uint64_t limit, struct span *ret)
 {
-    ret->to = p->given[BJ_PARAM_TO] ? p->number[BJ_PARAM_TO] : c->now_sec;
-    ret->from =
-        p->given[BJ_PARAM_FROM] ? p->number[BJ_PARAM_FROM] : ret->to - WEEK;
     ret->limit =
         p->given[BJ_PARAM_LIMIT] ? (uint64_t)p->number[BJ_PARAM_LIMIT] : limit;
     if (ret->limit > c->worker->conf->max_rows)
         ret->limit = c->worker->conf->max_rows;
-    return ret->from > ret->to
-               ? bj_call_refuse(c, 400,
-                                "The parameter from must not be later than to.")
-               : 0;
+    return bj_params_period(c, p, &ret->from, &ret->to);
 }
 
 /* --- emission factors ------------------------------------------------------

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DAY = 86400, WEEK = 7 * DAY };
+enum { DAY = 86400 };
 
 enum group {
     BY_CLUSTER,
@@ -491,16 +491,11 @@ static int read_usage(struct bj_call *c, struct usage *a)
         r = read_order(c, a);
     if (r == 0)
         r = first_month(c, &first);
+    int64_t now = c->now_sec + DAY, from, to;
+    if (r == 0)
+        r = bj_params_period(c, &a->p, &from, &to);
     if (r != 0)
         return r;
-    int64_t now = c->now_sec + DAY;
-    int64_t to =
-        a->p.given[BJ_PARAM_TO] ? a->p.number[BJ_PARAM_TO] : c->now_sec;
-    int64_t from =
-        a->p.given[BJ_PARAM_FROM] ? a->p.number[BJ_PARAM_FROM] : to - WEEK;
-    if (from > to)
-        return bj_call_refuse(c, 400,
-                              "The parameter from must not be later than to.");
     a->from = day_of(from, &a->first);
     a->to = day_of(to < now ? to : now, &a->last);
     if (a->first < first) {

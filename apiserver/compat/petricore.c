@@ -6,7 +6,6 @@
 #include "apiserver/frame/query.h"
 #include "apiserver/frame/state.h"
 #include "apiserver/job/drawing.h"
-#include "apiserver/job/report.h"
 #include "apiserver/job/visible_job.h"
 #include "apiserver/v1/storage.h"
 #include "base/html.h"

@@ -115,7 +115,4 @@ void bj_page_refuse(struct bj_call *c);
 /* The endpoint of the page at the root. */
 int bj_page_root(struct bj_call *c);
 
-/* Append the style sheet. */
-void bj_page_style(struct bj_buf *b);
-
 #endif

@@ -1,10 +1,11 @@
-/* One job that the user may see. */
+/* One job that the user may see, and its report. */
 #ifndef BJ_APISERVER_JOB_VISIBLE_JOB_H
 #define BJ_APISERVER_JOB_VISIBLE_JOB_H
 
 #include "apiserver/frame/call.h"
 #include "apiserver/frame/params.h"
 #include "base/arena.h"
+#include "report/model/report.h"
 
 /* Refusals, with status 404 and 409. */
 #define BJ_JOB_UNKNOWN "The job does not exist, or you may not see it."
@@ -24,5 +25,13 @@ struct bj_visible_job {
 int bj_visible_job_find(struct bj_call *c, const struct bj_params *p,
                         struct bj_slice name, struct bj_arena *arena,
                         struct bj_visible_job *ret);
+
+/* Make the report of a job, by its number in the store; the user must be
+ * allowed to see the job (bj_visible_job_find).  0, a refusal, or an error of
+ * the store.  Free the report in any case. */
+int bj_job_report(struct bj_call *c, int64_t job, struct bj_report *ret);
+
+/* The endpoint /api/v1/jobs/JOB/report. */
+int bj_report_reply(struct bj_call *c);
 
 #endif

@@ -2,7 +2,7 @@
  * day, from the cluster collector through Prometheus. */
 #include "apiserver/job/chart.h"
 #include "apiserver/pages/grid.h"
-#include "apiserver/pages/page_form.h"
+#include "apiserver/pages/pages.h"
 #include "base/html.h"
 #include "base/local.h"
 #include "base/stamp.h"

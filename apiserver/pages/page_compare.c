@@ -1,8 +1,7 @@
 /* The page that compares two to four jobs: a column for each. */
 #include "apiserver/frame/state.h"
-#include "apiserver/job/report.h"
 #include "apiserver/job/visible_job.h"
-#include "apiserver/pages/page_form.h"
+#include "apiserver/pages/pages.h"
 #include "apiserver/v1/jobs.h"
 #include "base/html.h"
 #include "base/local.h"

@@ -1,7 +1,6 @@
 /* The page of findings: counts by rule, then a list. */
 #include "apiserver/frame/state.h"
-#include "apiserver/pages/page_form.h"
-#include "apiserver/pages/page_person.h"
+#include "apiserver/pages/pages.h"
 #include "apiserver/v1/findings.h"
 #include "base/local.h"
 #include "base/stamp.h"

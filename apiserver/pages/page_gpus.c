@@ -1,7 +1,7 @@
 /* The page of GPUs: the use of each over the last day, as a table whose cells
  * have the colour of their value. */
 #include "apiserver/pages/grid.h"
-#include "apiserver/pages/page_form.h"
+#include "apiserver/pages/pages.h"
 #include "base/amount.h"
 #include "base/html.h"
 #include "base/local.h"

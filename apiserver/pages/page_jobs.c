@@ -1,6 +1,6 @@
 /* The page with a list of jobs. */
 #include "apiserver/frame/state.h"
-#include "apiserver/pages/page_form.h"
+#include "apiserver/pages/pages.h"
 #include "apiserver/v1/jobs.h"
 #include "base/amount.h"
 #include "base/html.h"

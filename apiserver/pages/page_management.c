@@ -1,7 +1,6 @@
 /* The page for management: usage by faculty, account, month and
  * application. */
-#include "apiserver/pages/page_form.h"
-#include "apiserver/pages/page_usage.h"
+#include "apiserver/pages/pages.h"
 #include "apiserver/v1/applications.h"
 #include "apiserver/v1/usage.h"
 #include "base/local.h"

@@ -1,8 +1,6 @@
 /* The pages of a user and of an account: sums, months, findings. */
-#include "apiserver/pages/page_person.h"
 #include "apiserver/frame/query.h"
-#include "apiserver/pages/page_form.h"
-#include "apiserver/pages/page_usage.h"
+#include "apiserver/pages/pages.h"
 #include "apiserver/v1/table.h"
 #include "apiserver/v1/usage.h"
 #include "base/html.h"

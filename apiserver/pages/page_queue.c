@@ -1,7 +1,7 @@
 /* The page of the queue: waiting jobs with their reasons, and how long jobs
  * have waited, by partition, account and user. */
 #include "apiserver/frame/state.h"
-#include "apiserver/pages/page_form.h"
+#include "apiserver/pages/pages.h"
 #include "apiserver/v1/jobs.h"
 #include "base/amount.h"
 #include "base/html.h"

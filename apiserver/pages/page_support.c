@@ -1,9 +1,7 @@
 /* The page for support staff: problems that need attention now, and the users
  * with the most unused resources. */
 #include "apiserver/frame/state.h"
-#include "apiserver/pages/page_form.h"
-#include "apiserver/pages/page_person.h"
-#include "apiserver/pages/page_usage.h"
+#include "apiserver/pages/pages.h"
 #include "apiserver/v1/findings.h"
 #include "apiserver/v1/jobs.h"
 #include "apiserver/v1/usage.h"

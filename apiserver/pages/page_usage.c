@@ -1,7 +1,6 @@
 /* The page of usage by account, user, partition, cluster, month or day. */
-#include "apiserver/pages/page_usage.h"
 #include "apiserver/frame/state.h"
-#include "apiserver/pages/page_form.h"
+#include "apiserver/pages/pages.h"
 #include "apiserver/v1/usage.h"
 #include "base/local.h"
 #include "base/stamp.h"

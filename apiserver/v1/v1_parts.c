@@ -1,7 +1,6 @@
 /* Parts of a job that are not columns of its row: steps, energy, emissions and
  * findings. */
 #include "apiserver/frame/state.h"
-#include "apiserver/job/report.h"
 #include "apiserver/job/visible_job.h"
 #include "apiserver/v1/findings.h"
 #include "apiserver/v1/parts.h"

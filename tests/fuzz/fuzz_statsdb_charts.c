@@ -1,4 +1,4 @@
-/* report/chart/charts_json.h: charts read from any JSON have axes and values
+/* report/chart/charts.h: charts read from any JSON have axes and values
  * within bounds and clean names, and charts that are written and read again are
  * the same. */
 #include "base/json.h"

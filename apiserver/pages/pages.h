@@ -1,6 +1,7 @@
-/* Shared by pages with lists: forms, default times, the fields to request. */
-#ifndef BJ_APISERVER_PAGES_PAGE_FORM_H
-#define BJ_APISERVER_PAGES_PAGE_FORM_H
+/* Parts that pages share: forms for parameters, tables of usage and findings.
+ */
+#ifndef BJ_APISERVER_PAGES_PAGES_H
+#define BJ_APISERVER_PAGES_PAGES_H
 
 #include "apiserver/frame/page.h"
 #include "apiserver/frame/params.h"
@@ -33,5 +34,30 @@ void bj_page_select(struct bj_buf *b, const struct bj_params *p,
 /* Append the parameters of the request, except those in the mask except, each
  * followed by "&amp;", for links that change the excepted ones. */
 void bj_page_args(struct bj_buf *b, const struct bj_call *c, unsigned except);
+
+/* Append the table of usage that the parameters describe, with its total.  0, a
+ * refusal, or an error of the store. */
+int bj_page_usage_table(struct bj_call *c, const struct bj_params *p,
+                        const struct bj_page_place *at);
+
+/* Append such a table with fewer columns.  most: maximum number of rows,
+ * without a total; 0: all rows. */
+int bj_page_usage_brief(struct bj_call *c, const struct bj_params *p,
+                        const struct bj_page_place *at, uint64_t most);
+
+/* Does the site have a file of faculties of accounts? */
+bool bj_page_has_faculties(const struct bj_call *c);
+
+/* Append what the tables mean. */
+void bj_page_usage_note(struct bj_buf *b);
+
+/* Append links to the page for whole months and for the last days. */
+void bj_page_periods(struct bj_call *c, const char *page);
+
+/* Append the number of jobs for each finding, the most frequent first, among
+ * jobs that match p and started between its times.  0, or an error of the
+ * store. */
+int bj_page_finding_counts(struct bj_call *c, const struct bj_params *p,
+                           const char *to_root);
 
 #endif

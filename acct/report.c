@@ -46,6 +46,8 @@ static int on_job(void *ctx, const struct bj_acct_row *row, struct bj_err *err)
             bj_buf_str(&c->id, "/");
         }
     }
+    if (r == 0 && c->id.failed)
+        r = bj_err_set(err, -ENOMEM, "report");
     if (r == 0 && v[ARRAY].known) {
         c->id.len = v[CLUSTER].text.n;
         bj_buf_printf(&c->id, "/a%lld", (long long)v[ARRAY].number);

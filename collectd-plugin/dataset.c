@@ -39,7 +39,8 @@ int bj_dataset_ensure(struct bj_dataset_count *ret, struct bj_err *err)
 {
     struct ensure e = {.err = err};
     int r = bj_types_walk(ensure_one, &e);
-    if (r == 0)
-        *ret = e.count;
-    return r;
+    if (r < 0)
+        return err && err->code ? r : bj_err_set(err, r, "types of values");
+    *ret = e.count;
+    return 0;
 }

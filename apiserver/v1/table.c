@@ -20,6 +20,8 @@ int bj_table_row(struct bj_call *c, const struct bj_picked *k, struct bj_st *st,
     struct bj_job_raw raw;
     raw.word = table_word;
     raw.ctx = c;
+    if (c->worker->scratch.failed) /* in an earlier request */
+        bj_buf_free(&c->worker->scratch);
     raw.scratch = &c->worker->scratch;
     return bj_picked_row(k, st, first, &raw, rows, &c->err);
 }

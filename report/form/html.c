@@ -379,6 +379,9 @@ static void html_job(struct bj_buf *b, const struct bj_doc *d)
 
 void bj_doc_html(const struct bj_doc *d, struct bj_buf *out)
 {
+    out->failed |= d->arena.failed;
+    if (out->failed)
+        return;
     if (d->section[BJ_DOC_VERDICT].is_there) {
         html_job(out, d);
     } else {
@@ -386,7 +389,6 @@ void bj_doc_html(const struct bj_doc *d, struct bj_buf *out)
         html_table(out, NULL, &d->section[BJ_DOC_FIGURES], &html_totals);
         html_tables_of(out, d, BJ_DOC_WASTE_GPU, BJ_DOC_SECTIONS);
     }
-    out->failed |= d->arena.failed;
 }
 
 void bj_doc_html_section(const struct bj_doc *d, enum bj_doc_name name,
@@ -394,7 +396,7 @@ void bj_doc_html_section(const struct bj_doc *d, enum bj_doc_name name,
 {
     const struct bj_doc_section *s = &d->section[name];
     out->failed |= d->arena.failed;
-    if (!s->is_there)
+    if (out->failed || !s->is_there)
         return;
     if (name == BJ_DOC_ADVICE || name == BJ_DOC_FINDINGS ||
         name == BJ_DOC_WARNINGS)

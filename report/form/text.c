@@ -369,6 +369,9 @@ void bj_doc_print(const struct bj_doc *d, const struct bj_report_style *style,
     struct text_page p = {style, out};
     const struct bj_doc_section *figures = &d->section[BJ_DOC_FIGURES],
                                 *sampled = &d->section[BJ_DOC_SAMPLED];
+    out->failed |= d->arena.failed;
+    if (out->failed)
+        return;
     text_head(&p, d);
     text_verdict(&p, &d->section[BJ_DOC_VERDICT]);
     text_list(&p, &d->section[BJ_DOC_ADVICE], BJ_DOC_ADVICE);

@@ -40,21 +40,29 @@ struct tasks {
     struct values of[BJ_SPREADS];
     struct bj_buf failed; /* names of failed tasks */
     int64_t cap;
+    int code; /* of the first value that could not be read */
+    struct bj_err *err;
 };
+
+/* Read a value; true: it is known. */
+static bool value(struct tasks *t, unsigned column, struct bj_job_value *ret)
+{
+    int r =
+        t->code < 0 ? t->code : bj_job_read_value(t->read, column, ret, t->err);
+    t->code = r < 0 ? r : 0;
+    return r == 0 && ret->known;
+}
 
 static int64_t number(struct tasks *t, unsigned column)
 {
     struct bj_job_value v;
-    return bj_job_read_value(t->read, column, &v, NULL) == 0 && v.known
-               ? v.number
-               : BJ_SQL_NULL;
+    return value(t, column, &v) ? v.number : BJ_SQL_NULL;
 }
 
 static bool text_is(struct tasks *t, unsigned column, const char *text)
 {
     struct bj_job_value v;
-    return bj_job_read_value(t->read, column, &v, NULL) == 0 && v.known &&
-           bj_slice_eq(v.text, bj_slice_str(text));
+    return value(t, column, &v) && bj_slice_eq(v.text, bj_slice_str(text));
 }
 
 static void add(struct tasks *t, unsigned which, int64_t v)
@@ -67,7 +75,7 @@ static void add(struct tasks *t, unsigned which, int64_t v)
     if (of->n > 1 && v <= of->max)
         return;
     of->max = v;
-    if (bj_job_read_value(t->read, ID, &id, NULL) == 0 && id.known)
+    if (value(t, ID, &id))
         of->largest = bj_arena_copy(&t->r->arena, id.text);
 }
 
@@ -76,8 +84,7 @@ static void add_failed(struct tasks *t)
 {
     struct bj_report_array *a = &t->r->array;
     struct bj_job_value id;
-    if (a->failed + a->timeout + a->oom > FAILED_MOST ||
-        bj_job_read_value(t->read, ID, &id, NULL) < 0 || !id.known) {
+    if (a->failed + a->timeout + a->oom > FAILED_MOST || !value(t, ID, &id)) {
         a->failed_more++;
         return;
     }
@@ -238,6 +245,8 @@ static int read_tasks(struct bj_db *db, int64_t job, struct tasks *t,
         code = bj_job_read_row(t->read, bj_st_get_i64(st, 0), err);
         if (code > 0)
             take_task(t);
+        if (t->code < 0)
+            code = t->code;
     }
     bj_st_finalize(st);
     return code;
@@ -263,7 +272,7 @@ int bj_report_spread(struct bj_db *db, int64_t job, struct bj_report *r,
         [GPU_USE] = "gpu_efficiency_percent",
         [ID] = "display_id"};
     const struct bj_column *column[COLUMNS];
-    struct tasks t = {.r = r, .cap = BJ_REPORT_ARRAY_MAX};
+    struct tasks t = {.r = r, .cap = BJ_REPORT_ARRAY_MAX, .err = err};
     for (unsigned i = 0; i < COLUMNS; i++)
         column[i] = bj_job_column(bj_slice_str(names[i]));
     for (unsigned i = 0; i < BJ_SPREADS; i++)

@@ -573,6 +573,8 @@ int bj_pdf_document(struct bj_sheet *s, const struct bj_doc *d,
                     const struct bj_charts *charts, struct bj_err *err)
 {
     struct pdf_page p = {.sheet = s, .width = bj_sheet_width(s)};
+    if (d->arena.failed)
+        return bj_err_set(err, -ENOMEM, "PDF");
     if (d->section[BJ_DOC_VERDICT].is_there) {
         pdf_job(&p, d, charts);
     } else {
@@ -581,5 +583,5 @@ int bj_pdf_document(struct bj_sheet *s, const struct bj_doc *d,
         pdf_charts(&p, charts, d->task);
         pdf_tables_of(&p, d, BJ_DOC_WASTE_GPU, BJ_DOC_SECTIONS);
     }
-    return p.failed || d->arena.failed ? bj_err_set(err, -ENOMEM, "PDF") : 0;
+    return p.failed ? bj_err_set(err, -ENOMEM, "PDF") : 0;
 }

@@ -178,6 +178,5 @@ int bj_job_read_value(struct bj_job_read *r, unsigned i,
 {
     *ret = (struct bj_job_value){.known = false};
     r->raw.at = r->k.value[i];
-    int code = bj_job_value(r->k.column[i], &r->raw, ret, err);
-    return r->joined.failed ? bj_err_set(err, -ENOMEM, "columns") : code;
+    return bj_job_value(r->k.column[i], &r->raw, ret, err);
 }

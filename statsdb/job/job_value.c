@@ -159,7 +159,10 @@ int bj_job_value(const struct bj_column *c, struct bj_job_raw *raw,
         ret->real = ret->known ? job_real(v) : 0;
     } else if (bj_job_is_text(c->kind)) {
         r = job_text(c, raw, &ret->text, err);
-        ret->known = ret->text.p != NULL;
+        /* A part of a text is another job's id or path. */
+        if (r == 0 && raw->scratch && raw->scratch->failed)
+            r = bj_err_set(err, -ENOMEM, "columns");
+        ret->known = r == 0 && ret->text.p != NULL;
     } else {
         ret->number = bj_job_number(c, raw);
         ret->known = ret->number != BJ_SQL_NULL;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -27,7 +28,12 @@ enum state { OFF, ARMED, ONCE, FOREVER };
 static _Thread_local volatile enum state state;
 static _Thread_local bool lasting;
 static _Thread_local unsigned long left;
-static _Thread_local bool ours;
+static _Thread_local bool ours, paused;
+
+/* bj_fail_everywhere. */
+static bool everywhere, everywhere_lasting, everywhere_ours;
+static unsigned long everywhere_at;
+static atomic_ulong everywhere_count;
 
 /* Addresses of the program's code, set by the linker. */
 extern char __executable_start, etext;
@@ -39,9 +45,18 @@ extern char __executable_start, etext;
 UNWATCHED static bool fails(const void *caller)
 {
     uintptr_t at = (uintptr_t)caller;
-    if (ours &&
+    if (paused)
+        return false;
+    if ((everywhere ? everywhere_ours : ours) &&
         (at < (uintptr_t)&__executable_start || at >= (uintptr_t)&etext))
         return false;
+    if (everywhere) {
+        unsigned long n = everywhere_count++;
+        if (everywhere_lasting ? n < everywhere_at : n != everywhere_at)
+            return false;
+        errno = ENOMEM;
+        return true;
+    }
     if (state == ARMED && left-- == 0)
         state = lasting ? FOREVER : ONCE;
     else if (state != FOREVER)
@@ -137,6 +152,24 @@ bool bj_fail_works(void)
     bool works = bj_fail_stop() && !p;
     free(p);
     return works;
+}
+
+void bj_fail_pause(bool on)
+{
+    paused = on;
+}
+
+void bj_fail_everywhere(unsigned long n, bool forever)
+{
+    everywhere_at = n;
+    everywhere_lasting = forever;
+    everywhere_ours = ours;
+    everywhere = true;
+}
+
+unsigned long bj_fail_count(void)
+{
+    return everywhere_count;
 }
 
 unsigned long bj_fail_each(int (*run)(void *arg), void *arg)

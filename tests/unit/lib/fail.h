@@ -21,8 +21,20 @@ void bj_fail_own_code(bool only);
  * were requested. */
 bool bj_fail_stop(void);
 
+/* Let n allocations of all threads together succeed and the next one fail, and
+ * all following ones if forever.  The request lasts until the process ends, and
+ * bj_fail_own_code applies to all threads. */
+void bj_fail_everywhere(unsigned long n, bool forever);
+
+/* The number of allocations since bj_fail_everywhere. */
+unsigned long bj_fail_count(void);
+
 /* Does fault injection work in this process? */
 bool bj_fail_works(void);
+
+/* Neither count nor fail allocations of this thread until on is false, for a
+ * simulated host. */
+void bj_fail_pause(bool on);
 
 /* Call run(arg) repeatedly and let its first allocation fail, then its second,
  * and so on until no allocation is left to fail; first with a single failure

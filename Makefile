@@ -5,6 +5,7 @@
 #   make check-long   run repeated, long and package tests (hours)
 #   make demo         try the programs with sample jobs, without a scheduler
 #   make demo-slurm   try the programs with a private Slurm (needs root)
+#   make coverage     count the lines that tests run (an hour)
 #   make bench        measure time and memory
 #   make lint         check style, texts and generated files
 #   make install      install below DESTDIR and prefix
@@ -154,4 +155,4 @@ help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
 
 .DELETE_ON_ERROR:
-.PHONY: FORCE all needed test check-long bench demo demo-slurm install lint dist clean help
+.PHONY: FORCE all needed test check-long coverage bench demo demo-slurm install lint dist clean help

@@ -73,6 +73,9 @@ check-long:
 	@tests/deps test browser slurm packages
 	@O=$(O) MAKE="$(MAKE)" tests/run --long
 
+coverage:
+	@O=$(O) MAKE="$(MAKE)" BJ_WRITE=1 tests/run coverage
+
 lint:
 	@tests/lint
 

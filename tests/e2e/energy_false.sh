@@ -28,14 +28,15 @@ put "$tmp/cg/cpu.stat" "usage_usec 10000000"
 put "$tmp/cg/$at/cpu.stat" "usage_usec 10000000" "user_usec 3" "system_usec 2"
 # The job uses CPU time all the time, in files that stay open, and the node no other.
 works() {
-    local usec=10000000 f
-    while [ ! -e "$tmp/stop" ]; do
-        usec=$((usec + 10000))
-        for f in "$tmp/cg/$at/cpu.stat" "$tmp/cg/cpu.stat"; do
-            printf 'usage_usec %d' $usec | dd of="$f" conv=notrunc,nocreat status=none
-        done
-        sleep 0.02
-    done 2>/dev/null
+    $python -c '
+import os, sys, time
+files = [os.open(f, os.O_WRONLY) for f in sys.argv[2:]]
+usec = 10000000
+while not os.path.exists(sys.argv[1]):
+    usec += 10000
+    for f in files:
+        os.pwrite(f, b"usage_usec %d" % usec, 0)
+    time.sleep(0.02)' "$tmp/stop" "$tmp/cg/$at/cpu.stat" "$tmp/cg/cpu.stat"
 }
 put "$tmp/cg/$at/memory.current" 4096
 put "$tmp/cg/$at/cgroup.procs" 1

@@ -364,7 +364,7 @@ static bool same(const struct bj_buf *a, const struct bj_buf *b)
     return a->len == b->len && memcmp(a->p, b->p, a->len) == 0;
 }
 
-/* A response is complete or an error.  Every seventh allocation fails; in make
+/* A response is complete or an error.  Every 13th allocation fails; in make
  * check-long, each one. */
 static void each_answer(struct bj_api_worker *worker, const char *path,
                         unsigned method, int fd)
@@ -376,7 +376,7 @@ static void each_answer(struct bj_api_worker *worker, const char *path,
     if (whole != 200 && whole != 400 && whole != 404 && whole != 501)
         fail_msg("%s: %u", path, whole);
     failed = true;
-    for (unsigned long n = 0; failed; n += bj_rounds(1, 7)) {
+    for (unsigned long n = 0; failed; n += bj_rounds(1, 13)) {
         unsigned status = answer(worker, path, method, fd, n, &failed, &got);
         bool right = status == whole && (changes || same(&got, &want));
         /* 403: the user could not be determined. */

@@ -11,7 +11,7 @@ $(O)/torture/batchjob_exporter: $(call obj,$(exporter_SRC)) $(O)/libcore.a $(O)/
 # The memory of the simulated collectd does not fail: torture_plugin.c.
 $(O)/torture/plugin: LIBS_torture = $(LIBS_core) $(LIBS_base) $(addprefix -Wl$(comma)--wrap=,plugin_dispatch_values meta_data_create \
 	meta_data_add_string plugin_register_data_set)
-$(O)/torture/plugin: $(O)/tests/e2e/torture_plugin.o $(O)/collectd-plugin/double.o $(call obj,$(plugin_SRC)) \
+$(O)/torture/plugin: $(O)/tests/e2e/torture_plugin.o $(O)/tests/unit/lib/fakecollectd.o $(call obj,$(plugin_SRC)) \
 	$(O)/libcore.a $(O)/libcarbon.a $(O)/libsched.a $(O)/libbase.a
 $(O)/torture/batchjob_stats_db: LIBS_torture = $(LIBS_api)
 $(O)/torture/batchjob_stats_db: $(O)/statsdb/daemon/main.o $(STATSDB_LIBS)

@@ -1,7 +1,7 @@
 /* A pass of the collectd plugin in a simulated collectd: torture_plugin
  * CGROUPFS prints the values that it dispatches, and its log on standard
  * error.  The status is 0 if the pass succeeded. */
-#include "collectd-plugin/double.h"
+#include "tests/unit/lib/fakecollectd.h"
 
 #include "tests/unit/lib/fail.h"
 

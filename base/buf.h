@@ -63,4 +63,7 @@ char *bj_u64_backwards(char *end, uint64_t v);
  * s must already be clean (base/text.h). */
 void bj_buf_label(struct bj_buf *b, struct bj_slice s);
 
+/* Append s in base64 (RFC 4648, section 4), without line ends. */
+void bj_base64_put(struct bj_buf *out, struct bj_slice s);
+
 #endif

@@ -1,6 +1,6 @@
 #include "mail/mime.h"
 
-#include "base/base64.h"
+#include "base/buf.h"
 #include "base/html.h"
 #include "base/stamp.h"
 #include "base/text.h"

@@ -3,7 +3,6 @@
 #include "base/listen.h"
 #include "base/log.h"
 #include "base/program.h"
-#include "base/trim.h"
 #include "base/version.h"
 #include "standalone/as.h"
 #include "standalone/check_config.h"

@@ -3,7 +3,7 @@
 #include "base/accept.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/trim.h"
+#include "base/program.h"
 #include "base/version.h"
 #include "standalone/html.h"
 #include "standalone/page.h"

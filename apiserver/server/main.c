@@ -11,10 +11,9 @@
 #include "base/log.h"
 #include "base/program.h"
 #include "base/secret.h"
-#include "base/trim.h"
 #include "base/version.h"
 #include "report/pdf/draw.h"
-#include "statsdb/daemon/check_online.h"
+#include "statsdb/daemon/check.h"
 
 #include <errno.h>
 #include <fcntl.h>

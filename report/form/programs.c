@@ -1,6 +1,6 @@
 #include "report/form/programs.h"
 
-#include "base/base64.h"
+#include "base/buf.h"
 #include "base/json.h"
 #include "base/tz.h"
 #include "report/form/text_parts.h"

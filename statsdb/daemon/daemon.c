@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/stamp.h"
 #include "base/text.h"
-#include "statsdb/daemon/check_online.h"
+#include "statsdb/daemon/check.h"
 #include "statsdb/daemon/progress.h"
 #include "statsdb/daemon/retry.h"
 #include "statsdb/daemon/work.h"

@@ -1,11 +1,17 @@
-/* check-config --online: do the store, the schedulers, Prometheus and the mail
- * server answer, and with the data that the configuration expects? */
-#ifndef BJ_STATSDB_DAEMON_CHECK_ONLINE_H
-#define BJ_STATSDB_DAEMON_CHECK_ONLINE_H
+/* batchjob_stats_db check-config: do the commands, files and directories of a
+ * configuration exist, and may this user use them?  With --online: do the
+ * store, the schedulers, Prometheus and the mail server answer, and with the
+ * data that the configuration expects? */
+#ifndef BJ_STATSDB_DAEMON_CHECK_H
+#define BJ_STATSDB_DAEMON_CHECK_H
 
 #include "statsdb/conf/conf.h"
 
 #include <stdatomic.h>
+
+/* Prints all problems but the last to standard error, and returns the last one
+ * in err.  0: no problem. */
+int bj_check_config(const struct bj_statsdb_conf *conf, struct bj_err *err);
 
 struct bj_db;
 

@@ -353,6 +353,7 @@ def main():
     site.postgres = None
     try:
         site.fill()
+        site.age_imports()
         site.add_measurements("1010")
         for part in (copies, same_responses, roles):
             part(site, pg)

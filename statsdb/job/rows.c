@@ -401,6 +401,7 @@ void bj_value_json(struct bj_buf *to, enum bj_value_kind kind,
     one.cells = NULL;
     one.at = 0;
     one.head[0] = (struct bj_head){"", 0};
+    one.days = 0;
     one.date[0] = '\0';
     bj_put_value(&one, kind, v);
 }

@@ -1,11 +1,13 @@
 #include "statsdb/derive/rollup.h"
 
+#include "base/array.h"
 #include "base/stamp.h"
 #include "statsdb/derive/bill.h"
 #include "statsdb/tables/site_zone.h"
 #include "store/arrays.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* A change of one row of rollup_usage; day 0: of the month. */
 struct cell {
@@ -15,15 +17,31 @@ struct cell {
     int64_t sum[BJ_SUMS];
 };
 
+/* A row that has to be written. */
+struct kept {
+    int64_t id;
+    bool negative;
+    int64_t sum[BJ_SUMS];
+};
+
 enum { SLOTS = 16384, FULL = 14000 }; /* 2.7 MiB */
 enum { DAY = 86400 };
 
 struct bj_rollup {
+    struct bj_db *db;
     struct bj_tz *own_tz;
     const struct bj_tz *tz; /* its days are those of sums */
-    bool many; /* the statements below write many rows, from arrays */
-    struct bj_st *add, *sweep;
-    struct bj_arrays rows, negative;
+    /* The statements below are of many rows, from arrays, and rows are kept
+     * until all are known (PostgreSQL). */
+    bool many;
+    struct bj_st *there; /* which rows exist; only many */
+    struct bj_st *add;   /* many: to those that exist */
+    struct bj_st *sweep;
+    struct bj_arrays rows;
+    struct kept *kept;
+    size_t keeps, kept_cap;
+    int64_t *exists;
+    size_t exists_cap;
     uint32_t n;
     struct cell slot[SLOTS];
     uint32_t order[SLOTS];
@@ -54,30 +72,63 @@ static const char *const names[BJ_SUMS] = {
 #undef NAME
 };
 
-/* "INSERT ... ON CONFLICT(id) DO UPDATE SET a = a + excluded.a, ..." and a
- * DELETE of a row whose sums are all 0; many: of all rows of arrays. */
-static void statements(struct bj_buf *add, struct bj_buf *sweep, bool many)
+/* An upsert of a row. */
+static void sql_add(struct bj_buf *sql)
 {
-    bj_buf_str(add, "INSERT INTO rollup_usage(id");
+    bj_buf_str(sql, "INSERT INTO rollup_usage(id");
     for (int i = 0; i < BJ_SUMS; i++)
-        bj_buf_printf(add, ", %s", names[i]);
-    bj_buf_str(add, many ? ") SELECT * FROM unnest(" : ") VALUES(");
-    for (int i = 0; i <= BJ_SUMS; i++)
-        bj_buf_printf(add, many ? "%sCAST(?%d AS bigint[])" : "%s?%d",
-                      i ? ", " : "", i + 1);
-    bj_buf_str(add, many ? ") AS w" : ")");
-    bj_buf_str(add, " ON CONFLICT(id) DO UPDATE SET ");
+        bj_buf_printf(sql, ", %s", names[i]);
+    bj_buf_str(sql, ") VALUES(?1");
     for (int i = 0; i < BJ_SUMS; i++)
-        bj_buf_printf(add, "%s%s = rollup_usage.%s + excluded.%s",
+        bj_buf_printf(sql, ", ?%d", i + 2);
+    bj_buf_str(sql, ") ON CONFLICT(id) DO UPDATE SET ");
+    for (int i = 0; i < BJ_SUMS; i++)
+        bj_buf_printf(sql, "%s%s = rollup_usage.%s + excluded.%s",
                       i ? ", " : "", names[i], names[i], names[i]);
-    bj_buf_str(sweep,
-               many ? "DELETE FROM rollup_usage WHERE id IN (SELECT unnest("
-                      "CAST(?1 AS bigint[])))"
-                    : "DELETE FROM rollup_usage WHERE id = ?1");
+}
+
+/* An update of many rows, all of which exist. */
+static void sql_add_many(struct bj_buf *sql)
+{
+    bj_buf_str(sql, "UPDATE rollup_usage AS t SET ");
     for (int i = 0; i < BJ_SUMS; i++)
-        bj_buf_printf(sweep, " AND %s = 0", names[i]);
-    bj_buf_put(add, "", 1);
-    bj_buf_put(sweep, "", 1);
+        bj_buf_printf(sql, "%s%s = t.%s + w.c%d", i ? ", " : "", names[i],
+                      names[i], i + 1);
+    bj_buf_str(sql, " FROM unnest(");
+    for (int i = 0; i <= BJ_SUMS; i++)
+        bj_buf_printf(sql, "%sCAST(?%d AS bigint[])", i ? ", " : "", i + 1);
+    bj_buf_str(sql, ") AS w(");
+    for (int i = 0; i <= BJ_SUMS; i++)
+        bj_buf_printf(sql, "%sc%d", i ? ", " : "", i);
+    bj_buf_str(sql, ") WHERE t.id = w.c0");
+}
+
+/* A DELETE of rows whose sums are all 0. */
+static void sql_sweep(struct bj_buf *sql, bool many)
+{
+    bj_buf_str(sql, many ? "DELETE FROM rollup_usage WHERE id IN (SELECT"
+                           " unnest(CAST(?1 AS bigint[])))"
+                         : "DELETE FROM rollup_usage WHERE id = ?1");
+    for (int i = 0; i < BJ_SUMS; i++)
+        bj_buf_printf(sql, " AND %s = 0", names[i]);
+}
+
+static const char there_sql[] =
+    "SELECT string_agg(CASE WHEN EXISTS (SELECT 1 FROM rollup_usage WHERE"
+    " id = w.id) THEN '1' ELSE '0' END, ',' ORDER BY w.n) FROM"
+    " unnest(CAST(?1 AS bigint[])) WITH ORDINALITY AS w(id, n)";
+
+static int prepare(struct bj_rollup *u, struct bj_db *db, struct bj_err *err)
+{
+    struct bj_buf add = {0}, sweep = {0};
+    (u->many ? sql_add_many : sql_add)(&add);
+    sql_sweep(&sweep, u->many);
+    int r = bj_db_prepare_buf(db, &add, &u->add, err);
+    if (r == 0)
+        r = bj_db_prepare_buf(db, &sweep, &u->sweep, err);
+    else
+        bj_buf_free(&sweep);
+    return r < 0 || !u->many ? r : bj_db_prepare(db, there_sql, &u->there, err);
 }
 
 int bj_rollup_new(struct bj_db *db, struct bj_rollup **ret, struct bj_err *err)
@@ -85,18 +136,12 @@ int bj_rollup_new(struct bj_db *db, struct bj_rollup **ret, struct bj_err *err)
     struct bj_rollup *u = calloc(1, sizeof(*u));
     if (!u)
         return bj_err_set(err, -ENOMEM, "rollups");
-    struct bj_buf add = {0}, sweep = {0};
+    u->db = db;
     u->many = bj_db_dialect(db) == BJ_DIALECT_POSTGRESQL;
-    statements(&add, &sweep, u->many);
-    int r = add.failed || sweep.failed ? bj_err_set(err, -ENOMEM, "rollups")
-                                       : bj_db_prepare(db, add.p, &u->add, err);
-    if (r == 0)
-        r = bj_db_prepare(db, sweep.p, &u->sweep, err);
+    int r = prepare(u, db, err);
     if (r == 0)
         r = bj_site_zone_read(db, &u->own_tz, err);
     u->tz = u->own_tz;
-    bj_buf_free(&add);
-    bj_buf_free(&sweep);
     if (r < 0) {
         bj_rollup_free(u);
         return r;
@@ -116,8 +161,10 @@ void bj_rollup_free(struct bj_rollup *u)
         return;
     bj_st_finalize(u->add);
     bj_st_finalize(u->sweep);
+    bj_st_finalize(u->there);
     bj_arrays_free(&u->rows);
-    bj_arrays_free(&u->negative);
+    free(u->kept);
+    free(u->exists);
     bj_tz_free(u->own_tz);
     free(u);
 }
@@ -321,28 +368,100 @@ static uint32_t pack(struct bj_rollup *u)
     return n;
 }
 
-/* Keep a cell for write_kept. */
-static void keep_cell(struct bj_rollup *u, const struct cell *c, int64_t id)
+static int keep_cell(struct bj_rollup *u, const struct cell *c, int64_t id,
+                     struct bj_err *err)
 {
-    bj_arrays_i64(&u->rows, 0, id);
-    for (unsigned i = 0; i < BJ_SUMS; i++)
-        bj_arrays_i64(&u->rows, i + 1, c->sum[i]);
-    u->rows.rows++;
-    if (c->negative) {
-        bj_arrays_i64(&u->negative, 0, id);
-        u->negative.rows++;
-    }
+    if (!BJ_GROW(u->kept, u->keeps + 1, u->kept_cap))
+        return bj_err_set(err, -ENOMEM, "rollups");
+    struct kept *k = &u->kept[u->keeps++];
+    k->id = id;
+    k->negative = c->negative;
+    memcpy(k->sum, c->sum, sizeof(k->sum));
+    return 0;
 }
 
+static int find_kept(struct bj_rollup *u, struct bj_err *err)
+{
+    if (!BJ_GROW(u->exists, u->keeps, u->exists_cap))
+        return bj_err_set(err, -ENOMEM, "rollups");
+    for (size_t i = 0; i < u->keeps; i++) {
+        bj_arrays_i64(&u->rows, 0, u->kept[i].id);
+        u->rows.rows++;
+    }
+    return bj_arrays_numbers(&u->rows, 1, u->there, u->exists, err);
+}
+
+/* Add to the rows that exist. */
+static int add_kept(struct bj_rollup *u, struct bj_err *err)
+{
+    for (size_t i = 0; i < u->keeps; i++) {
+        if (!u->exists[i])
+            continue;
+        bj_arrays_i64(&u->rows, 0, u->kept[i].id);
+        for (unsigned k = 0; k < BJ_SUMS; k++)
+            bj_arrays_i64(&u->rows, k + 1, u->kept[i].sum[k]);
+        u->rows.rows++;
+    }
+    return u->rows.rows > 0 ? bj_arrays_run(&u->rows, BJ_SUMS + 1, u->add, err)
+                            : 0;
+}
+
+struct loading {
+    const struct bj_rollup *u;
+    size_t at;
+};
+
+static int next_new(void *ctx, struct bj_value *ret, struct bj_err *err)
+{
+    struct loading *l = ctx;
+    (void)err;
+    while (l->at < l->u->keeps && l->u->exists[l->at])
+        l->at++;
+    if (l->at == l->u->keeps)
+        return 0;
+    const struct kept *k = &l->u->kept[l->at++];
+    ret[0] = (struct bj_value){BJ_TYPE_INTEGER, .i64 = k->id};
+    for (int i = 0; i < BJ_SUMS; i++)
+        ret[i + 1] = (struct bj_value){BJ_TYPE_INTEGER, .i64 = k->sum[i]};
+    return 1;
+}
+
+static int load_kept(struct bj_rollup *u, struct bj_err *err)
+{
+    const char *column[BJ_SUMS + 1] = {"id"};
+    struct loading l = {.u = u}, any = l;
+    struct bj_value first[BJ_SUMS + 1];
+    const struct bj_load load = {.table = "rollup_usage",
+                                 .column = column,
+                                 .columns = BJ_SUMS + 1,
+                                 .next = next_new,
+                                 .ctx = &l};
+    memcpy(column + 1, names, sizeof(names));
+    return next_new(&any, first, err) ? bj_db_load(u->db, &load, err) : 0;
+}
+
+static int sweep_kept(struct bj_rollup *u, struct bj_err *err)
+{
+    for (size_t i = 0; i < u->keeps; i++)
+        if (u->kept[i].negative && u->exists[i]) {
+            bj_arrays_i64(&u->rows, 0, u->kept[i].id);
+            u->rows.rows++;
+        }
+    return u->rows.rows > 0 ? bj_arrays_run(&u->rows, 1, u->sweep, err) : 0;
+}
+
+/* An upsert of each row would write twice as much: PostgreSQL confirms each row
+ * that it inserts so. */
 static int write_kept(struct bj_rollup *u, struct bj_err *err)
 {
-    int r = 0;
-    if (u->rows.rows > 0)
-        r = bj_arrays_run(&u->rows, BJ_SUMS + 1, u->add, err);
-    if (r == 0 && u->negative.rows > 0)
-        r = bj_arrays_run(&u->negative, 1, u->sweep, err);
-    bj_arrays_clear(&u->negative);
-    return r;
+    if (u->keeps == 0)
+        return 0;
+    int r = find_kept(u, err);
+    if (r == 0)
+        r = add_kept(u, err);
+    if (r == 0)
+        r = load_kept(u, err);
+    return r < 0 ? r : sweep_kept(u, err);
 }
 
 /* Add a cell to its row, and remove the row when all its sums are 0. */
@@ -350,10 +469,8 @@ static int write_cell(struct bj_rollup *u, const struct cell *c,
                       struct bj_err *err)
 {
     int64_t id = (int64_t)c->month << 37 | c->assoc << 5 | c->day;
-    if (u->many) {
-        keep_cell(u, c, id);
-        return 0;
-    }
+    if (u->many)
+        return keep_cell(u, c, id, err);
     bj_st_bind_i64(u->add, 1, id);
     for (int i = 0; i < BJ_SUMS; i++)
         bj_st_bind_i64(u->add, i + 2, c->sum[i]);
@@ -405,4 +522,6 @@ void bj_rollup_drop(struct bj_rollup *u)
     for (uint32_t i = 0; i < u->n; i++)
         u->slot[u->order[i]].used = false;
     u->n = 0;
+    u->keeps = 0;
+    bj_arrays_clear(&u->rows);
 }

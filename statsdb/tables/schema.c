@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARTS = 8 };
+enum { PARTS = 9 };
 
 /* The tables: step i leads from version i to i + 1.  A released step is never
  * changed.  Views are created again after the last step. */
@@ -23,7 +23,7 @@ static const char *const *const steps[][PARTS] = {
     {bj_schema_cancelled},
     {bj_schema_evidence, bj_schema_application, bj_schema_resized,
      bj_schema_record_host, bj_schema_zone, bj_schema_failed_nodes,
-     bj_schema_held_charged, bj_schema_months},
+     bj_schema_held_charged, bj_schema_months, bj_schema_lists},
 };
 
 enum { STEPS = sizeof(steps) / sizeof(steps[0]), COPY = 1000000 };

@@ -408,3 +408,22 @@ const char *const bj_schema_months[] = {
     OF_MONTHS("rollup_grams", ", source", ", micrograms, covered_mj",
               ", sum(micrograms), sum(covered_mj)"),
     NULL};
+
+/* In PostgreSQL one trigger lists a new job that has ended, instead of two.
+ * Rows that ON CONFLICT inserts are written twice there, to confirm them. */
+#define LIST(table, column, from)                                              \
+    "INSERT INTO " table " SELECT new.id" from                                 \
+    " NOT EXISTS (SELECT 1 FROM " table " AS t WHERE t." column " = new.id); "
+
+#define LISTS(trigger, sql)                                                    \
+    BJ_ONLY_POSTGRESQL "CREATE OR REPLACE FUNCTION " trigger                   \
+                       "() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN " sql  \
+                       "RETURN NULL; END $$"
+
+const char *const bj_schema_lists[] = {
+    BJ_ONLY_POSTGRESQL "DROP TRIGGER job_new_mail ON job;"
+                       "DROP FUNCTION job_new_mail()",
+    LISTS("job_new", LIST("derive_todo", "job", " WHERE") LIST(
+                         "mail_todo", "job",
+                         " FROM mail_state WHERE since <= new.\"end\" AND")),
+    LISTS("record_new", LIST("derive_record", "record", " WHERE")), NULL};

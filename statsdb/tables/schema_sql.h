@@ -87,6 +87,7 @@ extern const char *const bj_schema_zone[];
 extern const char *const bj_schema_failed_nodes[];
 extern const char *const bj_schema_held_charged[];
 extern const char *const bj_schema_months[];
+extern const char *const bj_schema_lists[];
 extern const char *const bj_schema_views[];
 extern const char *const bj_schema_people[]; /* of PostgreSQL */
 

@@ -53,7 +53,7 @@ def make_places(pg, source):
             make_months(pg, column, "place%d" % i)
         pg.sql("TRUNCATE " + ", ".join(TABLES), "place%d" % i)
         # Without triggers: the lists of jobs to derive are in the database of the writer.
-        pg.sql("DROP FUNCTION job_new, job_new_mail, job_changed, job_end_changed, job_ended, record_new, record_changed"
+        pg.sql("DROP FUNCTION job_new, job_changed, job_end_changed, job_ended, record_new, record_changed"
                " CASCADE", "place%d" % i)
 
 

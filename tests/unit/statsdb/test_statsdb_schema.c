@@ -107,8 +107,7 @@ static const char *const postgresql[] = {
      " c.relkind = 'v' AND c.relnamespace = 'public'::regnamespace GROUP BY"
      " c.relname ORDER BY 1"),
     ("SELECT tgname || ' ' || tgrelid::regclass FROM pg_trigger WHERE NOT"
-     " tgisinternal AND tgparentid = 0 AND tgname NOT IN ('job_new', "
-     "'job_new_mail') ORDER BY 1"),
+     " tgisinternal AND tgparentid = 0 AND tgname <> 'job_new' ORDER BY 1"),
 };
 
 enum { LISTS = sizeof(sqlite) / sizeof(sqlite[0]) };

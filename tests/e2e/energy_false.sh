@@ -30,12 +30,16 @@ put "$tmp/cg/$at/cpu.stat" "usage_usec 10000000" "user_usec 3" "system_usec 2"
 works() {
     $python -c '
 import os, sys, time
-files = [os.open(f, os.O_WRONLY) for f in sys.argv[2:]]
 usec = 10000000
 while not os.path.exists(sys.argv[1]):
     usec += 10000
-    for f in files:
-        os.pwrite(f, b"usage_usec %d" % usec, 0)
+    for name in sys.argv[2:]:
+        try:
+            f = os.open(name, os.O_WRONLY)
+        except FileNotFoundError:
+            continue
+        os.write(f, b"usage_usec %d" % usec)
+        os.close(f)
     time.sleep(0.02)' "$tmp/stop" "$tmp/cg/$at/cpu.stat" "$tmp/cg/cpu.stat"
 }
 put "$tmp/cg/$at/memory.current" 4096

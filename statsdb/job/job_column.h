@@ -51,7 +51,7 @@ enum bj_value_unit {
 };
 
 enum {
-    BJ_JOB_COLUMNS = 120, /* at most */
+    BJ_JOB_COLUMNS = 128, /* at most */
     BJ_JOB_VALUES = 17,   /* SQL values of a column, at most */
     BJ_COLUMN_NAME = 43
 };

@@ -94,11 +94,17 @@ static bool second_present(const struct bj_meter_env *env)
     return fake.present[1];
 }
 
+#define KIND(text, is_slow, is_present, opens)                                 \
+    {                                                                          \
+        .name = text, .slow = is_slow, .present = is_present, .open = opens,   \
+        .read = read_fake, .close = close_fake                                 \
+    }
+
 static const struct bj_meter_kind fast[2] = {
-    {"one", false, first_present, open_first, read_fake, close_fake},
-    {"two", false, second_present, open_second, read_fake, close_fake}};
-static const struct bj_meter_kind slow = {"slow",     true,      first_present,
-                                          open_first, read_fake, close_fake};
+    KIND("one", false, first_present, open_first),
+    KIND("two", false, second_present, open_second)};
+static const struct bj_meter_kind slow =
+    KIND("slow", true, first_present, open_first);
 
 static int host_thread(void *ctx, pthread_t *ret, void *(*fn)(void *),
                        void *arg, const char *name)

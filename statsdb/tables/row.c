@@ -1,8 +1,46 @@
 #include "statsdb/tables/row.h"
 
-#include "statsdb/tables/row_table.h"
+#include "sched/state.h"
 
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
+
+/* --- tables --------------------------------------------------------------- */
+
+/* Content of a column. U64 to TEXT are copied from a field of a record. */
+enum bj_row_kind {
+    BJ_KIND_U64,
+    BJ_KIND_ENUM, /* a state */
+    BJ_KIND_DICT, /* the number of a text in a dictionary; NULL: empty */
+    BJ_KIND_TEXT, /* a text, stored as it is */
+    BJ_KIND_OWN,  /* a number set by code */
+    BJ_KIND_ID    /* a number or a text, set by code */
+};
+
+struct bj_row_column {
+    const char *name;
+    enum bj_row_kind kind;
+    unsigned short off;  /* offset in the record */
+    unsigned char which; /* dictionary, or index of the text in the row */
+    unsigned char key;   /* part of an index */
+};
+
+enum { BJ_KEY_COLUMNS = 2 };
+
+struct bj_row_table {
+    const char *name;
+    const char *key[BJ_KEY_COLUMNS]; /* the columns that identify a row */
+    const struct bj_row_column *col;
+    unsigned n;
+    bool rank; /* has states */
+};
+
+/* Is the value a text, with its index in the row?  An id may be a number. */
+static bool row_textual(const struct bj_row_column *c)
+{
+    return c->kind == BJ_KIND_TEXT || c->kind == BJ_KIND_ID;
+}
 
 #define J(column, kind_, member)                                               \
     {                                                                          \
@@ -185,6 +223,348 @@ const struct bj_row_table bj_table_more = {
 const struct bj_row_table bj_table_step = {
     "step", {"job", "slot"}, step_cols, BJ_STEP_COLS, true};
 
+/* --- from records -------------------------------------------------------- */
+
+static int64_t field_u64(const void *rec, const struct bj_row_column *c)
+{
+    uint64_t v;
+    memcpy(&v, (const char *)rec + c->off, sizeof(v));
+    return bj_sql_u64(v);
+}
+
+static void set_text(struct bj_row *row, unsigned col, unsigned place,
+                     struct bj_slice s)
+{
+    row->s[place] = s;
+    row->v[col] = s.n > 0 ? (int64_t)place : BJ_SQL_NULL;
+}
+
+static int fill_one(struct bj_dicts *d, const struct bj_row_column *c,
+                    const void *rec, unsigned col, struct bj_row *row,
+                    struct bj_err *err)
+{
+    const char *at = (const char *)rec + c->off;
+    struct bj_slice s;
+    switch (c->kind) {
+    case BJ_KIND_U64:
+        row->v[col] = field_u64(rec, c);
+        return 0;
+    case BJ_KIND_ENUM:
+        row->v[col] = *(const enum bj_job_state *)at;
+        return 0;
+    case BJ_KIND_DICT:
+        memcpy(&s, at, sizeof(s));
+        row->v[col] = BJ_SQL_NULL;
+        if (s.n == 0)
+            return 0;
+        return bj_dict_text(d, c->which, s, &row->v[col], err);
+    case BJ_KIND_TEXT:
+        memcpy(&s, at, sizeof(s));
+        set_text(row, col, c->which, s);
+        return 0;
+    case BJ_KIND_OWN:
+    case BJ_KIND_ID:
+        break;
+    }
+    row->v[col] = BJ_SQL_NULL;
+    return 0;
+}
+
+static int fill(struct bj_dicts *d, const struct bj_row_table *t,
+                const void *rec, struct bj_row *row, struct bj_err *err)
+{
+    memset(row->s, 0, sizeof(row->s));
+    for (unsigned i = 0; i < t->n; i++) {
+        int r = fill_one(d, &t->col[i], rec, i, row, err);
+        if (r < 0)
+            return bj_err_wrap(err, r, "%s.%s", t->name, t->col[i].name);
+    }
+    return 0;
+}
+
+static void drop_user(struct bj_row *row)
+{
+    int64_t *v = row->v;
+    int64_t total = v[BJ_COL_CPU], system = v[BJ_COL_CPU_SYSTEM];
+    if (total >= 0 && system >= 0 && v[BJ_COL_CPU_USER] == total - system)
+        v[BJ_COL_CPU_USER] = BJ_SQL_NULL;
+}
+
+/* No process runs without memory, and none runs for seconds without CPU time:
+ * there a 0 means that nothing was measured, and so does its I/O of 0. */
+static void drop_unmeasured(int64_t *v)
+{
+    static const unsigned char memory[] = {BJ_COL_TASK_PEAK, BJ_COL_PEAK},
+                               io[] = {BJ_COL_READ, BJ_COL_WRITE};
+    bool gathered = false;
+    if (v[BJ_COL_CPU] == 0 && v[BJ_COL_ELAPSED] != 0)
+        v[BJ_COL_CPU] = BJ_SQL_NULL;
+    /* Of a few milliseconds, both parts may be rounded to 0. */
+    if (v[BJ_COL_CPU_USER] == 0 && v[BJ_COL_CPU_SYSTEM] == 0 &&
+        (v[BJ_COL_CPU] == BJ_SQL_NULL || v[BJ_COL_CPU] >= 1000000))
+        v[BJ_COL_CPU_USER] = v[BJ_COL_CPU_SYSTEM] = BJ_SQL_NULL;
+    for (unsigned i = 0; i < 2; i++) {
+        if (v[memory[i]] == 0)
+            v[memory[i]] = BJ_SQL_NULL;
+        gathered = gathered || v[memory[i]] != BJ_SQL_NULL;
+    }
+    for (unsigned i = 0; i < 2; i++)
+        if (!gathered && v[io[i]] == 0)
+            v[io[i]] = BJ_SQL_NULL;
+}
+
+/* A plain number is stored as an integer, which needs four bytes and sorts
+ * numerically. An id with leading zeros stays a text. */
+static void set_id(struct bj_row *row, unsigned col, unsigned place,
+                   struct bj_slice s)
+{
+    int64_t v = 0;
+    row->s[place] = bj_jobid_number(s, &v) ? (struct bj_slice){NULL, 0} : s;
+    row->v[col] = v;
+}
+
+/* The last component of a path is stored with the job, the rest in the
+ * dictionary: many jobs have their own directory next to others. */
+static int set_dir(struct bj_dicts *d, struct bj_slice path, struct bj_row *row,
+                   struct bj_err *err)
+{
+    size_t n = path.n;
+    while (n > 0 && path.p[n - 1] != '/')
+        n--;
+    row->v[BJ_JOB_DIR] = BJ_SQL_NULL;
+    struct bj_slice leaf = path;
+    if (n > 0)
+        leaf = (struct bj_slice){path.p + n, path.n - n};
+    set_text(row, BJ_JOB_LEAF, 1, leaf);
+    if (n == 0)
+        return 0;
+    return bj_dict_text(d, BJ_DICT_DIR, (struct bj_slice){path.p, n - 1},
+                        &row->v[BJ_JOB_DIR], err);
+}
+
+int bj_row_job(struct bj_dicts *d, int64_t cluster,
+               const struct bj_sched_job *job, struct bj_row *ret,
+               struct bj_err *err)
+{
+    int r = fill(d, &bj_table_job, job, ret, err);
+    if (r < 0)
+        return r;
+    drop_unmeasured(ret->v);
+    ret->weak = job->snapshot;
+    if (job->snapshot && ret->v[BJ_COL_CPU] == 0) /* or not reported yet */
+        ret->v[BJ_COL_CPU] = BJ_SQL_NULL;
+    drop_user(ret);
+    ret->v[BJ_JOB_CLUSTER] = cluster;
+    set_id(ret, BJ_JOB_RAW_ID, 0, job->jobid);
+    int64_t submit = bj_sql_u64(job->submit_sec);
+    ret->v[BJ_JOB_SUBMIT] = submit == BJ_SQL_NULL ? 0 : submit;
+    ret->energy_of_steps = job->energy_of_steps;
+    /* No job runs without memory: the scheduler does not allocate it. */
+    if (ret->v[BJ_JOB_ALLOCATED_MEM] == 0)
+        ret->v[BJ_JOB_ALLOCATED_MEM] = BJ_SQL_NULL;
+    r = set_dir(d, job->work_dir, ret, err);
+    int64_t uid = bj_sql_u64(job->uid), gid = bj_sql_u64(job->gid);
+    if (r == 0 &&
+        (uid != BJ_SQL_NULL || gid != BJ_SQL_NULL || job->group.n > 0))
+        r = bj_dict_owner(d, uid, gid, job->group, &ret->v[BJ_JOB_OWNER], err);
+    return r;
+}
+
+/* Can the display_id be computed from the other ids? */
+static bool can_make_id(const struct bj_sched_job *job)
+{
+    char text[64];
+    unsigned long long of = 0, at = 0;
+    char sep = 0;
+    if (job->array_job != BJ_ABSENT && job->array_task != BJ_ABSENT) {
+        of = job->array_job;
+        at = job->array_task;
+        sep = '_';
+    } else if (job->het_job != BJ_ABSENT && job->het_offset != BJ_ABSENT) {
+        of = job->het_job;
+        at = job->het_offset;
+        sep = '+';
+    }
+    if (job->display_id.n == 0)
+        return true;
+    if (!sep)
+        return bj_slice_eq(job->display_id, job->jobid);
+    int n = snprintf(text, sizeof(text), "%llu%c%llu", of, sep, at);
+    return bj_slice_eq(job->display_id, (struct bj_slice){text, (size_t)n});
+}
+
+static bool can_make_exit(const struct bj_sched_job *job)
+{
+    char text[64];
+    const char *raw = job->exit_raw.p;
+    if (job->exit_raw.n == 3 && job->exit_code < 10 && job->exit_signal < 10)
+        return (uint64_t)raw[0] == '0' + job->exit_code && raw[1] == ':' &&
+               (uint64_t)raw[2] == '0' + job->exit_signal;
+    int n = snprintf(text, sizeof(text), "%llu:%llu",
+                     (unsigned long long)job->exit_code,
+                     (unsigned long long)job->exit_signal);
+    return job->exit_raw.n == 0 ||
+           bj_slice_eq(job->exit_raw, (struct bj_slice){text, (size_t)n});
+}
+
+bool bj_row_more_none(const struct bj_sched_job *job)
+{
+    for (unsigned i = BJ_MORE_REST; i < BJ_MORE_COLS; i++) {
+        const struct bj_row_column *c = &bj_table_more.col[i];
+        const char *at = (const char *)job + c->off;
+        if (c->kind == BJ_KIND_U64
+                ? *(const uint64_t *)(const void *)at != BJ_ABSENT
+                : ((const struct bj_slice *)(const void *)at)->n > 0)
+            return false;
+    }
+    return job->steps_left_out == 0 && job->cancelled_by == BJ_ABSENT &&
+           (job->cpus_requested == BJ_ABSENT ||
+            job->cpus_requested == job->cpus) &&
+           can_make_id(job) && can_make_exit(job) &&
+           (job->gpu_model.n == 0 || job->tres_allocated_raw.n > 0);
+}
+
+int bj_row_more(struct bj_dicts *d, int64_t id, const struct bj_sched_job *job,
+                struct bj_row *ret, struct bj_err *err)
+{
+    int r = fill(d, &bj_table_more, job, ret, err);
+    ret->v[BJ_MORE_JOB] = id;
+    if (r == 0 && !can_make_id(job))
+        set_text(ret, BJ_MORE_SHOWN_ID, 0, job->display_id);
+    ret->v[BJ_MORE_CANCELLED_BY] = bj_sql_u64(job->cancelled_by);
+    if (job->cpus_requested != job->cpus)
+        ret->v[BJ_MORE_CPUS_REQUESTED] = bj_sql_u64(job->cpus_requested);
+    if (job->steps_left_out > 0)
+        ret->v[BJ_MORE_STEPS_LEFT_OUT] = job->steps_left_out;
+    if (r == 0 && !can_make_exit(job))
+        r = bj_dict_text(d, BJ_DICT_WORD, job->exit_raw,
+                         &ret->v[BJ_MORE_EXIT_RAW], err);
+    if (r == 0 && job->tres_allocated_raw.n == 0 && job->gpu_model.n > 0)
+        r = bj_dict_text(d, BJ_DICT_WORD, job->gpu_model,
+                         &ret->v[BJ_MORE_GPU_MODEL], err);
+    return r;
+}
+
+bool bj_row_more_empty(const struct bj_row *row)
+{
+    for (unsigned i = BJ_MORE_JOB + 1; i < BJ_MORE_COLS; i++)
+        if (row->v[i] != BJ_SQL_NULL)
+            return false;
+    return true;
+}
+
+static int64_t slot_of(struct bj_slice step)
+{
+    static const struct {
+        struct bj_slice name;
+        int64_t slot;
+    } names[] = {
+        {{"batch", 5}, BJ_SLOT_BATCH},
+        {{"extern", 6}, BJ_SLOT_EXTERN},
+        {{"interactive", 11}, BJ_SLOT_INTERACTIVE},
+    };
+    uint64_t v;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (bj_slice_eq(step, names[i].name))
+            return names[i].slot;
+    if (step.n > 0 && (step.p[0] != '0' || step.n == 1) &&
+        bj_slice_u64(step, &v) == 0 && v < BJ_SLOT_OTHER - BJ_SLOT_ZERO)
+        return (int64_t)v + BJ_SLOT_ZERO;
+    return BJ_SLOT_OTHER;
+}
+
+int bj_row_step(struct bj_dicts *d, int64_t id, const struct bj_job_step *step,
+                struct bj_row *ret, struct bj_err *err)
+{
+    int r = fill(d, &bj_table_step, step, ret, err);
+    int64_t slot = slot_of(step->step_id);
+    drop_unmeasured(ret->v);
+    drop_user(ret);
+    ret->v[BJ_STEP_JOB] = id;
+    ret->v[BJ_STEP_SLOT] = slot;
+    if (slot == BJ_SLOT_OTHER)
+        set_text(ret, BJ_STEP_OTHER, 0, step->step_id);
+    return r;
+}
+
+/* --- to and from statements ---------------------------------------------- */
+
+void bj_row_bind_one(const struct bj_row_table *t, const struct bj_row *row,
+                     unsigned col, struct bj_st *st, int at)
+{
+    const struct bj_row_column *c = &t->col[col];
+    if (row_textual(c) && row->s[c->which].n > 0)
+        bj_st_bind_filled(st, at, row->s[c->which]);
+    else if (c->kind == BJ_KIND_ID && row->v[col] != BJ_SQL_NULL)
+        bj_st_bind_jobid_number(st, at, row->v[col]);
+    else if (row->v[col] != BJ_SQL_NULL)
+        bj_st_bind_i64(st, at, row->v[col]);
+}
+
+int bj_row_bind(const struct bj_row_table *t, const struct bj_row *row,
+                struct bj_st *st)
+{
+    bj_st_clear(st);
+    for (unsigned i = 0; i < t->n; i++)
+        bj_row_bind_one(t, row, i, st, (int)i + 1);
+    return (int)t->n + 1;
+}
+
+int bj_row_bind_plain(const struct bj_row_table *t, const struct bj_row *row,
+                      struct bj_st *st)
+{
+    int at = 1;
+    bj_st_clear(st);
+    for (unsigned i = 0; i < t->n; i++)
+        if (!t->col[i].key)
+            bj_row_bind_one(t, row, i, st, at++);
+    return at;
+}
+
+void bj_row_values(const struct bj_row_table *t, const struct bj_row *row,
+                   struct bj_value *ret)
+{
+    for (unsigned i = 0; i < t->n; i++) {
+        const struct bj_row_column *c = &t->col[i];
+        if (row_textual(c) && row->s[c->which].n > 0)
+            ret[i] = (struct bj_value){BJ_TYPE_TEXT, .text = row->s[c->which]};
+        else if (row->v[i] != BJ_SQL_NULL)
+            ret[i] = (struct bj_value){BJ_TYPE_INTEGER, .i64 = row->v[i]};
+        else
+            ret[i].type = BJ_TYPE_NULL;
+    }
+}
+
+int bj_row_names(const struct bj_row_table *t, const char **ret)
+{
+    for (unsigned i = 0; i < t->n; i++)
+        ret[i] = t->col[i].name;
+    return (int)t->n;
+}
+
+void bj_row_read(const struct bj_row_table *t, struct bj_st *st, int col,
+                 struct bj_row *ret)
+{
+    ret->weak = ret->energy_of_steps = false;
+    for (unsigned i = 0; i < t->n; i++, col++) {
+        const struct bj_row_column *c = &t->col[i];
+        if (!row_textual(c)) {
+            ret->v[i] = bj_st_get_i64(st, col);
+        } else if (t == &bj_table_job && i == BJ_JOB_RAW_ID &&
+                   bj_jobid_number(bj_st_get_text(st, col), &ret->v[i])) {
+            ret->s[c->which] = (struct bj_slice){NULL, 0};
+        } else if (bj_st_type(st, col) == BJ_TYPE_TEXT) {
+            ret->s[c->which] = bj_st_get_text(st, col);
+            ret->v[i] = 0;
+        } else {
+            ret->s[c->which] = (struct bj_slice){NULL, 0};
+            ret->v[i] = bj_st_get_i64(st, col);
+        }
+    }
+}
+
+/* --- SQL ------------------------------------------------------------------ */
+
 void bj_row_sql_columns(const struct bj_row_table *t, struct bj_buf *ret)
 {
     for (unsigned i = 0; i < t->n; i++)
@@ -252,4 +632,211 @@ void bj_row_sql_change(const struct bj_row_table *t, const char *more,
     for (int i = 0; i < BJ_KEY_COLUMNS && t->key[i]; i++)
         bj_buf_printf(ret, "%st.%s = w.%s", i ? " AND " : " WHERE ", t->key[i],
                       t->key[i]);
+}
+
+/* --- merging ---------------------------------------------------------------
+ */
+
+/* It has ended, and nothing says how. */
+static bool ended_unknown(const struct bj_row *row)
+{
+    return row->v[BJ_COL_STATE] == BJ_STATE_UNKNOWN &&
+           row->v[BJ_COL_END] != BJ_SQL_NULL;
+}
+
+/* Rank of a row's state: later states win. A requeued run may continue under
+ * the same key if the scheduler does not count runs; a resized one continues.
+ */
+static int rank(const struct bj_row *row)
+{
+    const int64_t state = row->v[BJ_COL_STATE];
+    if (ended_unknown(row))
+        return 2;
+    if (state == BJ_STATE_RUNNING || state == BJ_STATE_SUSPENDED ||
+        state == BJ_STATE_REQUEUED || state == BJ_STATE_RESIZED)
+        return 1;
+    return state == BJ_STATE_PENDING || state == BJ_STATE_UNKNOWN ? 0 : 2;
+}
+
+static bool known(const struct bj_row_column *c, const struct bj_row *row,
+                  unsigned col)
+{
+    if (row_textual(c))
+        return row->s[c->which].n > 0 || row->v[col] != BJ_SQL_NULL;
+    if (c->kind == BJ_KIND_ENUM)
+        return row->v[col] != BJ_STATE_UNKNOWN;
+    return row->v[col] != BJ_SQL_NULL;
+}
+
+static bool differ(const struct bj_row_column *c, const struct bj_row *a,
+                   const struct bj_row *b, unsigned col)
+{
+    if (!row_textual(c))
+        return a->v[col] != b->v[col];
+    return !bj_slice_eq(a->s[c->which], b->s[c->which]) ||
+           (a->s[c->which].n == 0 && a->v[col] != b->v[col]);
+}
+
+static void copy_value(const struct bj_row_column *c, const struct bj_row *from,
+                       struct bj_row *to, unsigned col)
+{
+    to->v[col] = from->v[col];
+    if (row_textual(c))
+        to->s[c->which] = from->s[c->which];
+}
+
+/* Usage only grows during a run, and an answer for a period lacks what was used
+ * outside of it; of steps that were left out, the most are known. */
+static bool is_usage(const struct bj_row_table *t, unsigned col)
+{
+    if (t == &bj_table_more)
+        return col == BJ_MORE_STEPS_LEFT_OUT;
+    return (col >= BJ_COL_CPU && col <= BJ_COL_WRITE) ||
+           col == (t == &bj_table_job ? (unsigned)BJ_JOB_VPEAK
+                                      : (unsigned)BJ_STEP_VPEAK);
+}
+
+/* Do two ended rows describe the same run?  A scheduler that does not count
+ * runs reports them under one key. */
+static bool same_run(const struct bj_row *a, const struct bj_row *b)
+{
+    const int64_t start = a->v[BJ_COL_START], other = b->v[BJ_COL_START];
+    return rank(a) == 2 && rank(b) == 2 &&
+           (start == BJ_SQL_NULL || other == BJ_SQL_NULL || start == other);
+}
+
+/* CPU time is one value in three columns: no user time means total less system
+ * time (drop_user), so it must come from the row of the total. */
+static void merge_user(const struct bj_row *old, const struct bj_row *new,
+                       struct bj_row *row)
+{
+    const bool from_new = new->v[BJ_COL_CPU] != BJ_SQL_NULL &&
+                          row->v[BJ_COL_CPU] == new->v[BJ_COL_CPU];
+    const struct bj_row *of = from_new ? new : old;
+    if (of->v[BJ_COL_CPU] == BJ_SQL_NULL ||
+        of->v[BJ_COL_CPU_SYSTEM] == BJ_SQL_NULL)
+        return;
+    row->v[BJ_COL_CPU_SYSTEM] = of->v[BJ_COL_CPU_SYSTEM];
+    row->v[BJ_COL_CPU_USER] = of->v[BJ_COL_CPU_USER];
+}
+
+/* PBS reports first that a job was deleted, then that a signal ended it. */
+static bool ends_cancelled(const struct bj_row *old, const struct bj_row *row)
+{
+    return old->v[BJ_COL_STATE] == BJ_STATE_CANCELLED &&
+           row->v[BJ_COL_STATE] == BJ_STATE_FAILED &&
+           row->v[BJ_COL_EXIT_SIGNAL] > 0;
+}
+
+/* The change from a row to another. */
+static enum bj_row_change change_of(const struct bj_row_table *t,
+                                    const struct bj_row *old,
+                                    const struct bj_row *row)
+{
+    enum bj_row_change change = BJ_ROW_SAME;
+    for (unsigned i = 0; i < t->n; i++)
+        if (differ(&t->col[i], old, row, i)) {
+            if (t->col[i].key)
+                return BJ_ROW_INDEXED;
+            change = BJ_ROW_PLAIN;
+        }
+    return change;
+}
+
+enum bj_row_change bj_row_merge(const struct bj_row_table *t,
+                                const struct bj_row *old, struct bj_row *row)
+{
+    bool stale = false, open = false, unknown = false, larger = !t->rank;
+    if (t == &bj_table_job)
+        row->weak = row->weak &&
+                    bj_state_ended((enum bj_job_state)old->v[BJ_COL_STATE]);
+    if (t == &bj_table_job && ends_cancelled(old, row))
+        row->v[BJ_COL_STATE] = BJ_STATE_CANCELLED;
+    const struct bj_row new = *row;
+    if (t->rank) {
+        stale = rank(row) < rank(old) || row->weak;
+        open =
+            !stale && row->v[BJ_COL_STATE] != BJ_STATE_UNKNOWN && rank(row) < 2;
+        unknown = ended_unknown(row) && rank(old) < 2;
+        larger = same_run(old, row) && !row->weak;
+    }
+    stale = stale || row->weak;
+    for (unsigned i = 0; i < t->n; i++) {
+        const struct bj_row_column *c = &t->col[i];
+        /* A running job has no end, even if the old row has one. */
+        if ((open && i == BJ_COL_END) || (unknown && i == BJ_COL_STATE))
+            continue;
+        if (!known(c, row, i) || (stale && known(c, old, i)) ||
+            (larger && is_usage(t, i) && old->v[i] > row->v[i]))
+            copy_value(c, old, row, i);
+    }
+    if (t->rank)
+        merge_user(old, &new, row);
+    return change_of(t, old, row);
+}
+
+/* --- usage of the steps ---------------------------------------------------
+ */
+
+static uint64_t unsigned_of(int64_t v)
+{
+    return v < 0 ? BJ_ABSENT : (uint64_t)v;
+}
+
+static void read_use(const struct bj_row *row, unsigned vpeak,
+                     struct bj_sched_usage *ret)
+{
+    const int64_t *v = row->v;
+    bj_sched_usage_init(ret);
+    ret->cpu_usec = unsigned_of(v[BJ_COL_CPU]);
+    ret->cpu_system_usec = unsigned_of(v[BJ_COL_CPU_SYSTEM]);
+    ret->cpu_user_usec = unsigned_of(v[BJ_COL_CPU_USER]);
+    if (v[BJ_COL_CPU_USER] == BJ_SQL_NULL && ret->cpu_usec != BJ_ABSENT &&
+        ret->cpu_system_usec <= ret->cpu_usec)
+        ret->cpu_user_usec = ret->cpu_usec - ret->cpu_system_usec;
+    ret->mem_task_peak_bytes = unsigned_of(v[BJ_COL_TASK_PEAK]);
+    ret->mem_peak_bytes = unsigned_of(v[BJ_COL_PEAK]);
+    ret->vmem_peak_bytes = unsigned_of(v[vpeak]);
+    ret->energy_joules = unsigned_of(v[BJ_COL_ENERGY]);
+    ret->read_bytes = unsigned_of(v[BJ_COL_READ]);
+    ret->write_bytes = unsigned_of(v[BJ_COL_WRITE]);
+}
+
+void bj_row_add_step(const struct bj_row *row, struct bj_step_sum *sum)
+{
+    const int64_t slot = row->v[BJ_STEP_SLOT];
+    struct bj_job_step step;
+    bj_job_step_init(&step);
+    step.step_id = slot == BJ_SLOT_BATCH    ? BJ_SLICE("batch")
+                   : slot == BJ_SLOT_EXTERN ? BJ_SLICE("extern")
+                                            : step.step_id;
+    step.state = (enum bj_job_state)row->v[BJ_COL_STATE];
+    read_use(row, BJ_STEP_VPEAK, &step.use);
+    bj_step_sum_add(sum, &step);
+}
+
+enum bj_row_change bj_row_complete(const struct bj_step_sum *sum,
+                                   const struct bj_row *old, struct bj_row *row)
+{
+    struct bj_sched_job job;
+    const struct bj_sched_usage *use = &job.use;
+    bj_sched_job_init(&job);
+    job.state = (enum bj_job_state)row->v[BJ_COL_STATE];
+    job.energy_of_steps = row->energy_of_steps;
+    read_use(row, BJ_JOB_VPEAK, &job.use);
+    const struct bj_sched_usage was = *use;
+    bj_step_sum_complete(sum, &job);
+    if (use->cpu_usec != was.cpu_usec) {
+        row->v[BJ_COL_CPU] = bj_sql_u64(use->cpu_usec);
+        row->v[BJ_COL_CPU_SYSTEM] = bj_sql_u64(use->cpu_system_usec);
+        row->v[BJ_COL_CPU_USER] = bj_sql_u64(use->cpu_user_usec);
+        drop_user(row);
+    }
+    row->v[BJ_COL_TASK_PEAK] = bj_sql_u64(use->mem_task_peak_bytes);
+    row->v[BJ_COL_PEAK] = bj_sql_u64(use->mem_peak_bytes);
+    row->v[BJ_JOB_VPEAK] = bj_sql_u64(use->vmem_peak_bytes);
+    row->v[BJ_COL_ENERGY] = bj_sql_u64(use->energy_joules);
+    row->v[BJ_COL_READ] = bj_sql_u64(use->read_bytes);
+    row->v[BJ_COL_WRITE] = bj_sql_u64(use->write_bytes);
+    return change_of(&bj_table_job, old, row);
 }

@@ -390,6 +390,7 @@ static void draw_footer(struct bj_sheet *s, const char *title, unsigned page,
 {
     struct bj_buf text = {0};
     bj_local_put(&text, "{page %u of %u}", page + 1, pages);
+    s->failed |= text.failed;
     draw_line(s, bj_slice_str(title), false);
     draw_line(s, (struct bj_slice){text.p ? text.p : "", text.len}, true);
     bj_buf_free(&text);
@@ -430,7 +431,7 @@ static int finish(struct bj_sheet *s, int status, struct bj_buf *out,
                   struct bj_err *err)
 {
     bj_buf_put(out, s->bytes.p, s->bytes.len);
-    if (s->bytes.failed || out->failed)
+    if (s->failed || s->bytes.failed || out->failed)
         return bj_err_set(err, -ENOMEM, "drawing");
     return status == 0 ? 0
                        : bj_err_set(err, -EIO, "drawing: %s",

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/local.h"
 #include "report/form/text.h"
-#include "report/form/text_parts.h"
 #include "report/form/when.h"
 #include "report/model/show.h"
 #include "report/pdf/pdf.h"

@@ -9,7 +9,7 @@
 #include "mail/send.h"
 #include "mail/sent.h"
 #include "mail/service.h"
-#include "report/form/text_parts.h"
+#include "report/form/text.h"
 #include "report/job/job.h"
 #include "report/model/catalogue.h"
 #include "report/model/show.h"

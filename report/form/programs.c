@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/tz.h"
-#include "report/form/text_parts.h"
+#include "report/form/text.h"
 #include "report/model/show.h"
 
 #include <inttypes.h>

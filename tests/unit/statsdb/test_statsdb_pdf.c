@@ -6,7 +6,6 @@
 /* cmocka.h needs the includes above */
 #include <cmocka.h>
 
-#include "report/pdf/flow.h"
 #include "report/pdf/pdf.h"
 #include "report/pdf/sheet.h"
 

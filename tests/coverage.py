@@ -48,7 +48,8 @@ def measure(build):
             lines[name, line["line_number"]] = (old[0] + line["count"], branches)
     for (name, number), (count, branches) in lines.items():
         room = next((r for r in names if name.startswith(r + "/")), None)
-        if not room or not name.endswith(".c"):
+        # An object of a file that was removed may be left in the build.
+        if not room or not name.endswith(".c") or not os.path.exists(os.path.join(ROOT, name)):
             continue
         c = counts.setdefault(room, [0, 0, 0, 0])
         c[0] += count > 0

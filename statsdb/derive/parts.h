@@ -23,6 +23,7 @@ struct bj_part {
     int64_t cpus_milli;               /* busy CPUs on average, x 1000 */
     int64_t memory, memory_limit;     /* bytes */
     int64_t busy_ppm;                 /* of a GPU */
+    int64_t samples;                  /* in the window; of running jobs */
     int64_t idle_since;               /* seconds since 1970 */
     bool unused;                      /* all the time */
 };

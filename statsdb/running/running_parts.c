@@ -12,6 +12,15 @@ struct window {
     int64_t oldest_sec;
 };
 
+/* The number of samples that counts as nearly all of a window. */
+static int64_t samples_needed(const struct window *w)
+{
+    const int64_t scrape = (int64_t)(w->c->conf->prom.scrape_usec / 1000000);
+    const int64_t all = scrape > 0 ? w->sec / scrape : 0;
+    const int64_t need = all * COVERED_PERCENT / 100;
+    return need > FEWEST_SAMPLES ? need : FEWEST_SAMPLES;
+}
+
 /* Placeholders: $S labels of the cluster, $W the window, $V the square of its
  * seconds, $P a sixtieth of it, but no less than the interval of scrapes, $N
  * the number of samples that counts as nearly all, $F the oldest time of a
@@ -20,8 +29,6 @@ static void put_window_value(const void *ctx, char x, struct bj_buf *out)
 {
     const struct window *w = ctx;
     const int64_t scrape = (int64_t)(w->c->conf->prom.scrape_usec / 1000000);
-    const int64_t all = scrape > 0 ? w->sec / scrape : 0;
-    const int64_t need = all * COVERED_PERCENT / 100;
     switch (x) {
     case 'S':
         bj_buf_put(out, w->c->match.p ? w->c->match.p : "", w->c->match.len);
@@ -37,8 +44,7 @@ static void put_window_value(const void *ctx, char x, struct bj_buf *out)
                       w->sec / 60 > scrape ? w->sec / 60 : scrape);
         break;
     case 'N':
-        bj_buf_printf(out, "%" PRId64,
-                      need > FEWEST_SAMPLES ? need : FEWEST_SAMPLES);
+        bj_buf_printf(out, "%" PRId64, samples_needed(w));
         break;
     default:
         bj_buf_printf(out, "%" PRId64, w->oldest_sec);
@@ -59,8 +65,8 @@ void bj_running_expand(const struct bj_running_cluster *c, uint32_t window_sec,
 #define GPU NODE ", gpu, index"
 
 /* What a query is about, of a node or GPU.  CPUs are seconds x 1000 of the
- * window until they are divided by it. */
-enum value { CPUS, CPU, MEMORY, LIMIT, BUSY, UNUSED };
+ * window until they are divided by its part that has samples. */
+enum value { CPUS, CPU, MEMORY, LIMIT, BUSY, SAMPLES, UNUSED };
 
 static const struct query {
     enum value value;
@@ -70,6 +76,9 @@ static const struct query {
 } queries[] = {
     {CPU, 3, false,
      "sum by (" NODE ") (increase(batchjob_job_cpu_seconds_total{$S}[$W]))"},
+    {SAMPLES, 0, false,
+     "max by (" NODE
+     ") (count_over_time(batchjob_job_cpu_seconds_total{$S}[$W]))"},
     {CPUS, 0, false, "max by (" NODE ") (batchjob_job_cpus{$S})"},
     {MEMORY, 0, true,
      "max by (" NODE ") (batchjob_job_memory_rss_bytes{$S}) + max by (" NODE
@@ -77,6 +86,8 @@ static const struct query {
     {LIMIT, 0, true, "max by (" NODE ") (batchjob_job_memory_limit_bytes{$S})"},
     {BUSY, 6, false,
      "max by (" GPU ") (avg_over_time(batchjob_job_gpu_busy_ratio{$S}[$W]))"},
+    {SAMPLES, 0, false,
+     "max by (" GPU ") (count_over_time(batchjob_job_gpu_busy_ratio{$S}[$W]))"},
     {MEMORY, 0, true,
      "max by (" GPU ") (batchjob_job_gpu_memory_used_bytes{$S})"},
     /* As running_query.c counts them. */
@@ -115,11 +126,9 @@ static int on_value(void *ctx, const struct bj_json *metric,
     struct bj_part *p = bj_parts_of_series(&j->parts, metric);
     if (!p)
         return 0;
-    int64_t *const to[] = {[CPUS] = &p->cpus,
-                           [CPU] = &p->cpus_milli,
-                           [MEMORY] = &p->memory,
-                           [LIMIT] = &p->memory_limit,
-                           [BUSY] = &p->busy_ppm};
+    int64_t *const to[] = {[CPUS] = &p->cpus,     [CPU] = &p->cpus_milli,
+                           [MEMORY] = &p->memory, [LIMIT] = &p->memory_limit,
+                           [BUSY] = &p->busy_ppm, [SAMPLES] = &p->samples};
     if (a->value == UNUSED)
         p->unused = true;
     else
@@ -128,21 +137,31 @@ static int on_value(void *ctx, const struct bj_json *metric,
 }
 
 /* From the time on which the values are about, nothing was used: a tenth of a
- * CPU, or 1 % of a GPU, count as nothing. */
-static void finish(struct bj_part *p, uint32_t window_sec, int64_t now_sec)
+ * CPU, or 1 % of a GPU, count as nothing.  Of a job that is younger than the
+ * window, or that was not seen for a part of it, that is not known. */
+static void finish(struct bj_part *p, const struct window *w, int64_t now_sec)
 {
     enum { LEAST_MILLI = 100, LEAST_PPM = 10000, SECOND = 1000 };
+    const int64_t scrape = (int64_t)(w->c->conf->prom.scrape_usec / 1000000);
+    const int64_t samples = p->samples == BJ_SQL_NULL ? 0 : p->samples;
+    const bool whole = samples >= samples_needed(w);
+    /* increase() extends the use to the whole window, or to half an interval
+     * beyond the samples. */
+    const int64_t seen_sec =
+        whole || samples * scrape > w->sec ? w->sec : samples * scrape;
     if (p->gpu.n > 0) {
-        if (p->busy_ppm != BJ_SQL_NULL && p->busy_ppm < LEAST_PPM)
-            p->idle_since = now_sec - window_sec;
+        if (whole && p->busy_ppm != BJ_SQL_NULL && p->busy_ppm < LEAST_PPM)
+            p->idle_since = now_sec - w->sec;
         return;
     }
+    if (samples < FEWEST_SAMPLES || seen_sec <= 0)
+        p->cpus_milli = BJ_SQL_NULL;
     if (p->cpus_milli == BJ_SQL_NULL)
         return;
-    p->unused = p->cpus_milli < SECOND;
-    p->cpus_milli /= window_sec;
-    if (p->cpus_milli < LEAST_MILLI)
-        p->idle_since = now_sec - window_sec;
+    p->unused = whole && p->cpus_milli < SECOND;
+    p->cpus_milli /= seen_sec;
+    if (whole && p->cpus_milli < LEAST_MILLI)
+        p->idle_since = now_sec - w->sec;
 }
 
 int bj_running_parts(struct bj_running_cluster *c, struct bj_running_jobs *jobs,
@@ -167,7 +186,7 @@ int bj_running_parts(struct bj_running_cluster *c, struct bj_running_jobs *jobs,
     for (size_t i = 0; e == 0 && i < jobs->n; i++) {
         struct bj_parts *p = &jobs->job[i].parts;
         for (size_t k = 0; k < p->n; k++)
-            finish(&p->v[k], window_sec, now_sec);
+            finish(&p->v[k], &(struct window){c, window_sec, 0}, now_sec);
         bj_parts_sort(p);
     }
     return e;

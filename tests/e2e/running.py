@@ -44,6 +44,9 @@ JOBS = {
     "memory rises to the limit": (109, "running_leak", dict(cpus=1, busy=[1], memory=.1, rise=.3)),
     "memory rises, but not that far": (122, None, dict(cpus=1, busy=[1], memory=.1, rise=.12)),
     "one of two GPUs hardly used": (123, "running_gpus_uneven", dict(cpus=4, gpus=2, busy=[1], use=[.8, .1])),
+    # Younger than the minutes of the present use: a rate of its own time, and not idle before it began.
+    "busy since two minutes": (124, None, dict(busy=[1], io=1000, age=120)),
+    "idle since two minutes": (125, None, dict(busy=[0], age=120)),
     # Wrong, old, missing or contradictory data: no finding.
     "idle GPU, but a gap in the samples": (110, None, dict(gpus=1, busy=[1], use=[0],
                                                            gap=(3000, 2000))),
@@ -290,7 +293,7 @@ def lists(site):
                        gpu and round(gpu), row["idle_since"] is not None)
         want[jobid] = (known, known, round(100 * sum(j["use"]) / len(j["use"])) if
                        j["use"] and sum(j["use"]) else 0 if j["use"] else None,
-                       known and max(j["busy"] + j["use"]) < .01)
+                       known and max(j["busy"] + j["use"]) < .01 and j["age"] > 300)
     same(have, want, "lists have what running jobs use now")
     check(have[103][3] and not have[113][0] and not have[113][3], "a job is idle, another one is not known", want)
     for jobid in (120, 121):

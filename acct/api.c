@@ -52,7 +52,7 @@ int bj_acct_api_check(const char *server, struct bj_err *err)
 }
 
 /* Append the message of the API to that of the request. */
-static int explain(struct api *a, int code, struct bj_err *err)
+static int api_explain(struct api *a, int code, struct bj_err *err)
 {
     struct bj_arena arena = {0};
     const struct bj_json *doc = NULL;
@@ -79,14 +79,14 @@ static int explain(struct api *a, int code, struct bj_err *err)
     return socket_of(server) ? bj_err_wrap(err, code, "%s", server) : code;
 }
 
-static const char *given(const char *text)
+static const char *api_given(const char *text)
 {
     return text && text[0] ? text : NULL;
 }
 
 /* GET path, which includes its query; the reply is valid until the next
  * request. */
-static int get(struct api *a, struct bj_slice path, struct bj_err *err)
+static int api_get(struct api *a, struct bj_slice path, struct bj_err *err)
 {
     const struct bj_acct_api_conf *c = a->conf;
     const char *socket = socket_of(c->server);
@@ -99,10 +99,10 @@ static int get(struct api *a, struct bj_slice path, struct bj_err *err)
     bj_buf_slice(&url, path);
     bj_buf_put(&url, "", 1);
     const struct bj_fetch_request req = {.url = url.p,
-                                         .bearer = given(a->token),
-                                         .ca_file = given(c->ca_file),
-                                         .cert_file = given(c->cert_file),
-                                         .key_file = given(c->key_file),
+                                         .bearer = api_given(a->token),
+                                         .ca_file = api_given(c->ca_file),
+                                         .cert_file = api_given(c->cert_file),
+                                         .key_file = api_given(c->key_file),
                                          .unix_socket = socket,
                                          .no_proxy = socket != NULL,
                                          .total_usec = c->timeout_usec,
@@ -110,7 +110,7 @@ static int get(struct api *a, struct bj_slice path, struct bj_err *err)
     int r = url.failed ? bj_err_set(err, -ENOMEM, "request")
                        : bj_fetch(a->fetch, &req, &a->reply, err);
     bj_buf_free(&url);
-    return r < 0 ? explain(a, r, err) : 0;
+    return r < 0 ? api_explain(a, r, err) : 0;
 }
 
 /* Pass the rows of the reply and the members of its meta to targets. */
@@ -152,8 +152,8 @@ static bool is_unlimited(const struct row *row)
            yes;
 }
 
-static int value(void *ctx, unsigned i, struct bj_job_value *ret,
-                 struct bj_err *err)
+static int api_value(void *ctx, unsigned i, struct bj_job_value *ret,
+                     struct bj_err *err)
 {
     const struct row *row = ctx;
     const struct bj_column *c = row->query->column[i];
@@ -190,7 +190,7 @@ static int on_row(void *ctx, struct bj_slice key, const struct bj_json *v,
     if (l->left == 0)
         return 0;
     l->left--;
-    return l->fn(l->ctx, &(struct bj_acct_row){value, &row}, err);
+    return l->fn(l->ctx, &(struct bj_acct_row){api_value, &row}, err);
 }
 
 static int on_meta(void *ctx, struct bj_slice key, const struct bj_json *v,
@@ -227,7 +227,7 @@ static void add_fields(struct bj_buf *to, const struct bj_acct_query *q)
 }
 
 /* A time that the API interprets as seconds. */
-static long long seconds(int64_t sec)
+static long long api_seconds(int64_t sec)
 {
     const long long last = 99999999999;
     return sec < 0 ? 0 : sec > last ? last : sec;
@@ -237,8 +237,8 @@ static long long seconds(int64_t sec)
 static void add_time(struct bj_buf *to, const struct bj_acct_filter *f)
 {
     bool bound = f->since_sec > INT64_MIN || f->until_sec < INT64_MAX;
-    bj_buf_printf(to, "&from=%lld&to=%lld", seconds(f->since_sec),
-                  seconds(f->until_sec - 1));
+    bj_buf_printf(to, "&from=%lld&to=%lld", api_seconds(f->since_sec),
+                  api_seconds(f->until_sec - 1));
     if (!f->ran && (bound || f->job.n == 0))
         bj_buf_str(to, "&began=1");
 }
@@ -270,7 +270,7 @@ static int get_page(struct api *a, struct list *l, struct bj_err *err)
     add_query(&path, l);
     l->cursor[0] = '\0';
     int r = path.failed ? bj_err_set(err, -ENOMEM, "request")
-                        : get(a, (struct bj_slice){path.p, path.len}, err);
+                        : api_get(a, (struct bj_slice){path.p, path.len}, err);
     bj_buf_free(&path);
     return r < 0 ? r : read_reply(a, targets, l, err);
 }
@@ -306,7 +306,7 @@ static int clusters(void *source, struct bj_acct_clusters *ret,
     static const struct bj_json_target targets[] = {{"data", on_cluster},
                                                     {NULL, NULL}};
     *ret = (struct bj_acct_clusters){NULL, 0, 0};
-    int r = get(source, BJ_SLICE("/api/v1/clusters"), err);
+    int r = api_get(source, BJ_SLICE("/api/v1/clusters"), err);
     if (r == 0)
         r = read_reply(source, targets, ret, err);
     if (r < 0)
@@ -356,7 +356,7 @@ static int site(void *source, struct bj_acct_site *ret, struct bj_err *err)
 {
     static const struct bj_json_target targets[] = {{"data", on_site},
                                                     {NULL, NULL}};
-    int r = get(source, BJ_SLICE("/api/v1/site"), err);
+    int r = api_get(source, BJ_SLICE("/api/v1/site"), err);
     return r < 0 ? r : read_reply(source, targets, ret, err);
 }
 
@@ -364,7 +364,7 @@ static int get_body(void *source, struct bj_slice path, struct bj_slice *ret,
                     struct bj_err *err)
 {
     struct api *a = source;
-    int r = get(a, path, err);
+    int r = api_get(a, path, err);
     *ret = (struct bj_slice){a->reply.body.p, a->reply.body.len};
     return r;
 }
@@ -385,7 +385,7 @@ static int read_token(struct api *a, struct bj_err *err)
     const char *name = a->conf->token_file, *home = getenv("HOME");
     char path[PATH_MAX];
     bool in_home = name && strncmp(name, "~/", 2) == 0;
-    if (in_home && !given(home))
+    if (in_home && !api_given(home))
         return bj_err_set(err, -EINVAL, "token-file: HOME is not set");
     snprintf(path, sizeof(path), "%s%s", in_home ? home : "",
              in_home ? name + 1

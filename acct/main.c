@@ -188,7 +188,7 @@ static bool any_begin(const struct bj_acct_conf *c)
     return c->filter.job.n > 0 || bj_acct_only_open(&c->filter.state);
 }
 
-static int times(struct bj_acct_conf *c, struct bj_err *err)
+static int main_times(struct bj_acct_conf *c, struct bj_err *err)
 {
     if (is_given(c->month))
         return bj_acct_month(c->month, &c->filter.since_sec,
@@ -395,7 +395,7 @@ static int print_report(struct bj_acct_conf *c, FILE *to, struct bj_err *err)
     if (r == 0)
         r = use_zone(c, &from, err);
     if (r == 0)
-        r = times(c, err);
+        r = main_times(c, err);
     if (r < 0) {
         close_source(&from);
         return r;
@@ -428,7 +428,7 @@ static int run_report(struct bj_acct_conf *c, struct bj_err *err)
 /* --- lists -----------------------------------------------------------------
  */
 
-static int run(struct bj_acct_conf *c, struct bj_err *err)
+static int main_run(struct bj_acct_conf *c, struct bj_err *err)
 {
     const struct bj_column *column[BJ_ACCT_COLUMNS_MAX];
     struct bj_acct_source from = {.source = NULL};
@@ -439,7 +439,7 @@ static int run(struct bj_acct_conf *c, struct bj_err *err)
     if (r == 0)
         r = use_zone(c, &from, err);
     if (r == 0)
-        r = times(c, err);
+        r = main_times(c, err);
     if (r < 0) {
         close_source(&from);
         return r;
@@ -526,7 +526,7 @@ int main(int argc, char **argv)
         printf("batchjob_acct %s (%s)\n", bj_version, bj_revision);
     } else if (r == 0) {
         bj_program_log(&conf.program);
-        r = conf.report ? run_report(&conf, &err) : run(&conf, &err);
+        r = conf.report ? run_report(&conf, &err) : main_run(&conf, &err);
     }
     if (r < 0)
         fprintf(stderr, "batchjob_acct: %s\n",

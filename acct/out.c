@@ -22,7 +22,8 @@ struct format {
     unsigned n;
 };
 
-static int add(struct format *f, const struct bj_column *c, struct bj_err *err)
+static int out_add(struct format *f, const struct bj_column *c,
+                   struct bj_err *err)
 {
     if (f->n == BJ_ACCT_COLUMNS_MAX)
         return bj_err_set(err, -EINVAL, "format: more than %d columns",
@@ -36,7 +37,7 @@ static int add_all(struct format *f, struct bj_err *err)
     int r = 0;
     for (const struct bj_column *c = bj_job_columns; r == 0 && c->name; c++)
         if (c->title)
-            r = add(f, c, err);
+            r = out_add(f, c, err);
     return r;
 }
 
@@ -45,7 +46,7 @@ static int add_name(struct format *f, struct bj_slice name, struct bj_err *err)
     if (bj_slice_eq(name, BJ_SLICE("all")))
         return add_all(f, err);
     const struct bj_column *c = bj_job_column_of_people(without_width(name));
-    return c ? add(f, c, err)
+    return c ? out_add(f, c, err)
              : bj_err_set(err, -EINVAL,
                           "format: unknown column '%.*s'; see --help",
                           (int)(name.n < 40 ? name.n : 40), name.p);
@@ -168,8 +169,8 @@ static const char *colour_of(struct bj_slice state)
     return state.n > 0 ? "\033[31m" : "";
 }
 
-static void put_cell(struct bj_acct_out *o, unsigned i, struct bj_slice s,
-                     bool head)
+static void out_put_cell(struct bj_acct_out *o, unsigned i, struct bj_slice s,
+                         bool head)
 {
     const struct bj_column *c = o->look->column[i];
     const unsigned width = o->width[i];
@@ -217,14 +218,14 @@ static void put_cells(struct bj_acct_out *o)
     for (unsigned row = 0; row < o->rows; row++)
         for (unsigned i = 0; i < o->look->columns; i++) {
             struct bj_slice s = bj_slice_str(p);
-            put_cell(o, i, s, false);
+            out_put_cell(o, i, s, false);
             p += s.n + 1;
         }
     o->rows = 0;
     o->cells.len = 0;
 }
 
-static void settle(struct bj_acct_out *o)
+static void out_settle(struct bj_acct_out *o)
 {
     const struct bj_acct_look *look = o->look;
     const char *p = o->cells.p;
@@ -242,7 +243,7 @@ static void settle(struct bj_acct_out *o)
         }
     fit(o);
     for (unsigned i = 0; look->header && i < look->columns; i++)
-        put_cell(o, i, o->title[i], true);
+        out_put_cell(o, i, o->title[i], true);
     o->settled = true;
 }
 
@@ -258,7 +259,7 @@ static int table_row(struct bj_acct_out *o, const struct bj_acct_row *row,
     }
     o->rows++;
     if (!o->settled && o->rows == WAIT_ROWS)
-        settle(o);
+        out_settle(o);
     if (o->settled && !o->cells.failed)
         put_cells(o);
     return r;
@@ -383,7 +384,7 @@ int bj_acct_out_row(struct bj_acct_out *o, const struct bj_acct_row *row,
 int bj_acct_out_end(struct bj_acct_out *o, struct bj_err *err)
 {
     if (o->look->form == BJ_ACCT_TABLE && !o->settled)
-        settle(o);
+        out_settle(o);
     if (o->look->form == BJ_ACCT_TABLE && !o->cells.failed)
         put_cells(o);
     if (o->look->form == BJ_ACCT_JSON) {

@@ -49,8 +49,8 @@ static int on_job(void *ctx, const struct bj_acct_row *row, struct bj_err *err)
 
 /* one and many: the kind of the names in singular and plural, as texts of the
  * catalogue. */
-static void put_names(struct bj_buf *out, bool *any, const char *one,
-                      const char *many, const struct bj_strv *list)
+static void period_put_names(struct bj_buf *out, bool *any, const char *one,
+                             const char *many, const struct bj_strv *list)
 {
     struct bj_acct_at at = {0};
     struct bj_slice name;
@@ -65,7 +65,7 @@ static void put_names(struct bj_buf *out, bool *any, const char *one,
     }
 }
 
-static void put_day(struct bj_buf *out, int64_t sec)
+static void period_put_day(struct bj_buf *out, int64_t sec)
 {
     struct bj_buf day = {0};
     bj_show_time(&day, sec);
@@ -74,23 +74,23 @@ static void put_day(struct bj_buf *out, int64_t sec)
 }
 
 /* "Report of account phys: jobs that began from 2026-11-01 to 2026-11-30". */
-static void put_title(struct bj_buf *out, const struct bj_acct_filter *f)
+static void period_put_title(struct bj_buf *out, const struct bj_acct_filter *f)
 {
     bool any = false;
     bj_local_str(out, "{Report of}");
-    put_names(out, &any, "user", "users", &f->user);
-    put_names(out, &any, "account", "accounts", &f->account);
-    put_names(out, &any, "partition", "partitions", &f->partition);
-    put_names(out, &any, "cluster", "clusters", &f->cluster);
-    put_names(out, &any, "node", "nodes", &f->node);
+    period_put_names(out, &any, "user", "users", &f->user);
+    period_put_names(out, &any, "account", "accounts", &f->account);
+    period_put_names(out, &any, "partition", "partitions", &f->partition);
+    period_put_names(out, &any, "cluster", "clusters", &f->cluster);
+    period_put_names(out, &any, "node", "nodes", &f->node);
     bj_local_str(out, any ? ": {what jobs used}" : " {what jobs used}");
     if (f->since_sec != INT64_MIN) {
         bj_local_str(out, " {from} ");
-        put_day(out, f->since_sec);
+        period_put_day(out, f->since_sec);
     }
     if (f->until_sec != INT64_MAX) {
         bj_local_str(out, " {to} ");
-        put_day(out, f->until_sec - 1);
+        period_put_day(out, f->until_sec - 1);
     }
     bj_buf_put(out, "", 1);
 }
@@ -139,7 +139,7 @@ static int print(const struct bj_period *p, const struct bj_acct_filter *filter,
 {
     struct bj_buf out = {0}, first = {0};
     int r = 0;
-    put_title(&first, filter);
+    period_put_title(&first, filter);
     if (look->form == BJ_ACCT_REPORT_JSON)
         bj_period_json(p, &out);
     else if (look->form == BJ_ACCT_REPORT_CSV)

@@ -66,9 +66,9 @@ static int on_job(void *ctx, const struct bj_acct_row *row, struct bj_err *err)
                                            : 0;
 }
 
-static int choose(const struct bj_acct_source *from,
-                  const struct bj_acct_filter *filter, struct choice *c,
-                  struct bj_err *err)
+static int report_choose(const struct bj_acct_source *from,
+                         const struct bj_acct_filter *filter, struct choice *c,
+                         struct bj_err *err)
 {
     static const char *const names[COLUMNS] = {[KEY] = "key",
                                                [CLUSTER] = "cluster",
@@ -249,7 +249,7 @@ static int put_report(const struct bj_acct_source *from, struct bj_slice key,
 }
 
 /* Print the end of the output, after the last report. */
-static int put_end(struct printer *p, struct bj_err *err)
+static int report_put_end(struct printer *p, struct bj_err *err)
 {
     int r = 0;
     if (p->look->form == BJ_ACCT_REPORT_JSON) {
@@ -281,11 +281,11 @@ int bj_acct_report(const struct bj_acct_source *from,
                 ? bj_sheet_new(look->letter, &p.sheet, err)
                 : 0;
     if (r == 0)
-        r = choose(from, filter, &c, err);
+        r = report_choose(from, filter, &c, err);
     for (const struct chosen *one = c.first; r == 0 && one; one = one->next)
         r = put_report(from, one->key, &p, err);
     if (r == 0)
-        r = put_end(&p, err);
+        r = report_put_end(&p, err);
     *ret_reports = p.reports;
     bj_sheet_free(p.sheet);
     bj_buf_free(&p.out);

@@ -50,8 +50,8 @@ struct job_query {
     struct bj_filter_time time;
 };
 
-static int find_name(void *ctx, enum bj_word which, struct bj_slice name,
-                     int64_t *ret, struct bj_err *err)
+static int store_find_name(void *ctx, enum bj_word which, struct bj_slice name,
+                           int64_t *ret, struct bj_err *err)
 {
     struct bj_st *st = NULL;
     int r = bj_db_prepare(ctx, bj_word_sql[which].find, &st, err);
@@ -67,7 +67,7 @@ static int find_name(void *ctx, enum bj_word which, struct bj_slice name,
 static int by_names(struct job_query *q, const struct bj_strv *list,
                     const char *column, enum bj_word which, struct bj_err *err)
 {
-    const struct bj_filter_names find = {find_name, q->db};
+    const struct bj_filter_names find = {store_find_name, q->db};
     struct bj_filter_texts texts;
     struct bj_slice *v;
     int r = texts_of(list, &v, &texts, err);
@@ -209,8 +209,8 @@ int bj_acct_find(struct bj_store *s, const struct bj_acct_filter *f,
     return r;
 }
 
-static int value(void *ctx, unsigned i, struct bj_job_value *ret,
-                 struct bj_err *err)
+static int store_value(void *ctx, unsigned i, struct bj_job_value *ret,
+                       struct bj_err *err)
 {
     return bj_job_read_value(ctx, i, ret, err);
 }
@@ -256,7 +256,7 @@ static int jobs(void *source, const struct bj_acct_query *q, bj_acct_row_fn *fn,
     if (r == 0)
         r = bj_job_read_new(bj_store_db(source), q->column, q->columns, &reader,
                             err);
-    const struct bj_acct_row row = {value, reader};
+    const struct bj_acct_row row = {store_value, reader};
     for (size_t i = 0; r >= 0 && i < ids.n; i++) {
         r = bj_job_read_row(reader, ids.v[i], err);
         if (r > 0)

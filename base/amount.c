@@ -58,7 +58,7 @@ void bj_amount_seconds(struct bj_buf *b, uint64_t sec)
 }
 
 /* Append a number that is not negative. */
-static void put_number(struct bj_buf *b, double v)
+static void amount_put_number(struct bj_buf *b, double v)
 {
     char text[32];
     int digits = 2; /* after the point */
@@ -113,6 +113,6 @@ void bj_amount(struct bj_buf *b, enum bj_amount_unit unit, double v)
     v = (v < 0 ? -v : v) / units[unit].first;
     for (; name[1] && v >= by - 0.5; name++)
         v /= by;
-    put_number(b, v);
+    amount_put_number(b, v);
     bj_buf_str(b, *name);
 }

@@ -2,7 +2,7 @@
 
 #include <time.h>
 
-static uint64_t usec(clockid_t id)
+static uint64_t clock_usec(clockid_t id)
 {
     struct timespec t = {0};
     clock_gettime(id, &t);
@@ -11,15 +11,15 @@ static uint64_t usec(clockid_t id)
 
 uint64_t bj_clock_boot_usec(void)
 {
-    return usec(CLOCK_BOOTTIME);
+    return clock_usec(CLOCK_BOOTTIME);
 }
 
 uint64_t bj_clock_awake_usec(void)
 {
-    return usec(CLOCK_MONOTONIC);
+    return clock_usec(CLOCK_MONOTONIC);
 }
 
 uint64_t bj_clock_wall_usec(void)
 {
-    return usec(CLOCK_REALTIME);
+    return clock_usec(CLOCK_REALTIME);
 }

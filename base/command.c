@@ -331,8 +331,9 @@ static char *put_setting(char **at, const char *name, const char *value)
 }
 
 /* All settings that more does not have; returns how many. */
-static size_t collect(const char *path, const char *tz, const char *const *more,
-                      struct setting ret[OWN + PASSED])
+static size_t command_collect(const char *path, const char *tz,
+                              const char *const *more,
+                              struct setting ret[OWN + PASSED])
 {
     struct setting all[OWN + PASSED] = {
         {"PATH", path}, {"LC_ALL", "C"}, {"TZ", tz ? tz : "UTC0"}};
@@ -352,7 +353,7 @@ static char **command_env(const char *path, const char *tz,
                           const char *const *more)
 {
     struct setting own[OWN + PASSED];
-    const size_t owned = collect(path, tz, more, own);
+    const size_t owned = command_collect(path, tz, more, own);
     size_t n = 0, bytes = 0;
     for (; more && more[n]; n++)
         ;
@@ -384,7 +385,8 @@ static int try_program(const char *file)
 }
 
 /* "dir/name" in buf; -ENAMETOOLONG. */
-static int join(struct bj_slice dir, const char *name, char *buf, size_t cap)
+static int command_join(struct bj_slice dir, const char *name, char *buf,
+                        size_t cap)
 {
     int n = snprintf(buf, cap, "%.*s/%s", (int)dir.n, dir.p, name);
     return n < 0 || (size_t)n >= cap ? -ENAMETOOLONG : 0;
@@ -397,7 +399,7 @@ static int find_file(const char *name, char *buf, size_t cap,
 {
     int r = 0;
     if (name[0] == '/')
-        r = join(BJ_SLICE(""), name + 1, buf, cap);
+        r = command_join(BJ_SLICE(""), name + 1, buf, cap);
     else if (!getcwd(buf, cap))
         r = errno == ERANGE ? -ENAMETOOLONG : -errno;
     else if (strlen(buf) + strlen(name) + 2 > cap)
@@ -422,8 +424,8 @@ int bj_command_find(const char *name, const char *path, char *buf, size_t cap,
     if (strchr(name, '/'))
         return find_file(name, buf, cap, err);
     while (bj_slice_field(&rest, ':', &dir)) {
-        int r =
-            dir.n > 0 && dir.p[0] == '/' ? join(dir, name, buf, cap) : -ENOENT;
+        int r = dir.n > 0 && dir.p[0] == '/' ? command_join(dir, name, buf, cap)
+                                             : -ENOENT;
         if (r == 0)
             r = try_program(buf);
         if (r == 0)
@@ -675,7 +677,7 @@ static int result_of(struct run *r)
                       r->name, res->signal, why[0] ? ": " : "", why);
 }
 
-static int start(struct run *r, const struct bj_command_child *plan)
+static int own_command_start(struct run *r, const struct bj_command_child *plan)
 {
     struct bj_command_ends ends;
     int x = command_start(plan, &ends);
@@ -689,7 +691,7 @@ static int start(struct run *r, const struct bj_command_child *plan)
     return 0;
 }
 
-static int run(struct run *r)
+static int command_run(struct run *r)
 {
     char program[PATH_MAX];
     const struct bj_command *cmd = r->cmd;
@@ -708,7 +710,7 @@ static int run(struct run *r)
     if (!plan.env)
         return bj_err_set(r->err, -ENOMEM, "%s: no memory", r->name);
     r->start = bj_clock_boot_usec();
-    x = start(r, &plan);
+    x = own_command_start(r, &plan);
     free(plan.env);
     if (x < 0)
         return x;
@@ -745,7 +747,7 @@ int bj_command_run(const struct bj_command *cmd, struct bj_command_result *res,
     r->max = cmd->max_bytes ? cmd->max_bytes
              : cmd->sink    ? SIZE_MAX
                             : (size_t)64 << 20;
-    int x = run(r);
+    int x = command_run(r);
     free(r);
     return x;
 }

@@ -42,16 +42,16 @@ static int complain(const struct bj_constants *c, struct bj_slice what,
                       c->line, shown, expected);
 }
 
-static bool is_blank(char c)
+static bool constants_is_blank(char c)
 {
     return c == ' ' || c == '\t';
 }
 
 /* Cut the text before a blank or one of the given characters off *s. */
-static struct bj_slice cut(struct bj_slice *s, const char *others)
+static struct bj_slice constants_cut(struct bj_slice *s, const char *others)
 {
     struct bj_slice word = {s->p, 0};
-    while (word.n < s->n && !is_blank(s->p[word.n]) &&
+    while (word.n < s->n && !constants_is_blank(s->p[word.n]) &&
            !memchr(others, s->p[word.n], strlen(others)))
         word.n++;
     s->p += word.n;
@@ -59,16 +59,16 @@ static struct bj_slice cut(struct bj_slice *s, const char *others)
     return word;
 }
 
-static int parse(const struct bj_constants *c, struct bj_slice line,
-                 struct bj_constant *ret, struct bj_err *err)
+static int constants_parse(const struct bj_constants *c, struct bj_slice line,
+                           struct bj_constant *ret, struct bj_err *err)
 {
     struct bj_slice rest = line, number;
     *ret = (struct bj_constant){.cluster = c->cluster, .period_sec = BJ_ABSENT};
-    ret->name = cut(&rest, "=:");
+    ret->name = constants_cut(&rest, "=:");
     while (rest.n > 0 &&
-           (is_blank(*rest.p) || *rest.p == '=' || *rest.p == ':'))
+           (constants_is_blank(*rest.p) || *rest.p == '=' || *rest.p == ':'))
         rest = (struct bj_slice){rest.p + 1, rest.n - 1};
-    number = cut(&rest, "");
+    number = constants_cut(&rest, "");
     if (ret->name.n == 0 || number.n == 0)
         return complain(c, line, "NAME NUMBER [PERIOD] or [CLUSTER]", err);
     if (bj_decimal_i64(number, 6, &ret->micro) < 0)
@@ -97,7 +97,7 @@ int bj_constants_next(struct bj_constants *c, struct bj_constant *ret,
         if (text.n == 0)
             continue;
         if (text.n < 3 || *text.p != '[' || text.p[text.n - 1] != ']')
-            return parse(c, text, ret, err);
+            return constants_parse(c, text, ret, err);
         c->cluster = (struct bj_slice){text.p + 1, text.n - 2};
     }
     return 0;

@@ -10,7 +10,7 @@ static bool is_formula(struct bj_slice s)
 }
 
 /* No quotes are needed. */
-static bool is_plain(struct bj_slice s)
+static bool csv_is_plain(struct bj_slice s)
 {
     for (size_t i = 0; i < s.n; i++)
         if ((unsigned char)s.p[i] <= ' ' || memchr("\",;\x7f", s.p[i], 4))
@@ -20,7 +20,7 @@ static bool is_plain(struct bj_slice s)
 
 void bj_csv_text(struct bj_buf *out, struct bj_slice s)
 {
-    if (is_plain(s)) {
+    if (csv_is_plain(s)) {
         bj_buf_clean(out, s);
         return;
     }

@@ -8,7 +8,7 @@
 
 /* A message quotes names, replies and files of others: no line end or escape
  * sequence of theirs reaches a terminal or a log. */
-static void clean(char *msg, size_t cap)
+static void err_clean(char *msg, size_t cap)
 {
     char from[sizeof(((struct bj_err *)NULL)->msg)];
     snprintf(from, sizeof(from), "%s", msg);
@@ -26,7 +26,7 @@ int bj_err_fill(struct bj_err *err, int code, bool explained, const char *fmt,
     va_start(ap, fmt);
     vsnprintf(msg, sizeof(msg), fmt, ap);
     va_end(ap);
-    clean(msg, sizeof(msg));
+    err_clean(msg, sizeof(msg));
     err->code = code;
     err->explained = explained;
     memcpy(err->msg, msg, sizeof(msg));
@@ -51,7 +51,7 @@ int bj_err_wrap(struct bj_err *err, int code, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(msg, sizeof(msg), fmt, ap);
     va_end(ap);
-    clean(msg, sizeof(msg));
+    err_clean(msg, sizeof(msg));
     size_t len = strlen(msg);
     if (err->code != code && err->code != 0)
         bj_err_recode(err, code);

@@ -560,8 +560,8 @@ static size_t on_header(char *p, size_t size, size_t n, void *call)
     return 0;
 }
 
-static int on_progress(void *call, curl_off_t dt, curl_off_t dn, curl_off_t ut,
-                       curl_off_t un)
+static int fetch_on_progress(void *call, curl_off_t dt, curl_off_t dn,
+                             curl_off_t ut, curl_off_t un)
 {
     const struct bj_fetch_call *c = call;
     (void)dt, (void)dn, (void)ut, (void)un;
@@ -596,7 +596,7 @@ static bool set_callbacks(CURL *h, struct bj_fetch_call *c)
     BJ_FETCH_SET(CURLOPT_WRITEDATA, c);
     BJ_FETCH_SET(CURLOPT_HEADERFUNCTION, on_header);
     BJ_FETCH_SET(CURLOPT_HEADERDATA, c);
-    BJ_FETCH_SET(CURLOPT_XFERINFOFUNCTION, on_progress);
+    BJ_FETCH_SET(CURLOPT_XFERINFOFUNCTION, fetch_on_progress);
     BJ_FETCH_SET(CURLOPT_XFERINFODATA, c);
     BJ_FETCH_SET(CURLOPT_NOPROGRESS, 0L);
     BJ_FETCH_SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);

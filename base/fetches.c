@@ -222,7 +222,7 @@ static void end_flow(struct bj_fetches *fs, struct bj_flow *f)
     free(f);
 }
 
-static int start(struct bj_fetches *fs, struct bj_flow *f)
+static int fetches_start(struct bj_fetches *fs, struct bj_flow *f)
 {
     struct bj_fetch_call *c = &f->call;
     f->fetch.curl =
@@ -259,7 +259,7 @@ int bj_fetches_start(struct bj_fetches *fs, const struct bj_fetch_request *req,
         .deadline = bj_clock_boot_usec() +
                     (req->total_usec ? req->total_usec : 30 * SECOND),
     };
-    int r = start(fs, f);
+    int r = fetches_start(fs, f);
     if (r == 0) {
         *ret = f;
         return 0;
@@ -285,7 +285,7 @@ void bj_fetches_cancel(struct bj_fetches *fs, struct bj_flow *f)
     end_flow(fs, f);
 }
 
-static void finish(struct bj_fetches *fs, CURL *curl, CURLcode code)
+static void fetches_finish(struct bj_fetches *fs, CURL *curl, CURLcode code)
 {
     char *private = NULL;
     fs->lib.easy_getinfo(curl, CURLINFO_PRIVATE, &private);
@@ -346,5 +346,5 @@ void bj_fetches_run(struct bj_fetches *fs, const struct pollfd *fds, nfds_t n,
         return;
     for (CURLMsg *m; (m = fs->lib.multi_info_read(fs->multi, &left));)
         if (m->msg == CURLMSG_DONE)
-            finish(fs, m->easy_handle, m->data.result);
+            fetches_finish(fs, m->easy_handle, m->data.result);
 }

@@ -77,7 +77,7 @@ static bool find_denied(int dirfd, const char *name, int need,
 
 /* The name of a user in /etc/passwd, " (name)"; "" if it is elsewhere: other
  * user databases may block. */
-static const char *name_of(uid_t uid, char *buf, size_t cap)
+static const char *file_name_of(uid_t uid, char *buf, size_t cap)
 {
     char line[1024];
     struct passwd entry, *found = NULL;
@@ -113,7 +113,7 @@ int bj_file_fail(struct bj_err *err, int code, const char *what, int dirfd,
             snprintf(right + strlen(right), sizeof(right) - strlen(right),
                      "%s%s", *right ? " and " : "",
                      d.is_dir ? rights[i].dir : rights[i].file);
-    name_of(geteuid(), user, sizeof(user));
+    file_name_of(geteuid(), user, sizeof(user));
     const bool itself = strcmp(d.path, name) == 0;
     if (!d.lacks)
         return bj_err_set(err, -EACCES,

@@ -11,7 +11,8 @@
 
 enum { CREDENTIAL_BYTES = 512 };
 
-static int load(struct bj_guard *g, struct bj_httpd *httpd, struct bj_err *err)
+static int guard_load(struct bj_guard *g, struct bj_httpd *httpd,
+                      struct bj_err *err)
 {
     struct bj_web *web;
     int r = bj_web_new(g->option, g->path, &web, err);
@@ -33,7 +34,7 @@ int bj_guard_init(struct bj_guard *g, const char *option, const char *path,
                   struct bj_httpd *httpd, struct bj_err *err)
 {
     *g = (struct bj_guard){.option = option, .path = path};
-    return load(g, httpd, err);
+    return guard_load(g, httpd, err);
 }
 
 void bj_guard_free(struct bj_guard *g)
@@ -49,7 +50,7 @@ void bj_guard_follow(struct bj_guard *g, struct bj_httpd *httpd, bool at_once,
     struct bj_err err = {0};
     if (!bj_web_changed(g->web, &g->watch, now_usec) && !at_once)
         return;
-    if (load(g, httpd, &err) < 0)
+    if (guard_load(g, httpd, &err) < 0)
         bj_log(BJ_LOG_ERROR, NULL, "%s; the old configuration stays", err.msg);
     else
         bj_log(BJ_LOG_INFO, NULL, "%s reloaded", g->path);
@@ -69,7 +70,7 @@ void bj_guard_metric(const struct bj_guard *g, const char *name,
 }
 
 /* Does the request carry a user and password of the file? */
-static int is_known(struct bj_guard *g, const struct bj_http_request *req)
+static int guard_is_known(struct bj_guard *g, const struct bj_http_request *req)
 {
     struct bj_slice auth, word, name, secret;
     char plain[CREDENTIAL_BYTES];
@@ -88,8 +89,8 @@ static int is_known(struct bj_guard *g, const struct bj_http_request *req)
     return r;
 }
 
-static bool refuse(struct bj_http_reply *ret, unsigned status, const char *text,
-                   const char *name, const char *value)
+static bool guard_refuse(struct bj_http_reply *ret, unsigned status,
+                         const char *text, const char *name, const char *value)
 {
     ret->status = status;
     bj_buf_str(&ret->body, text);
@@ -104,13 +105,14 @@ bool bj_guard_check(struct bj_guard *g, const struct bj_http_request *req,
     const struct bj_web_conf *c = &g->web->conf;
     if (c->rate_usec > 0 && bj_bucket_take(&g->bucket, c->rate_usec, c->burst,
                                            bj_clock_boot_usec()) > 0)
-        return refuse(ret, 429, "Too many requests.\n", "Retry-After", "1");
+        return guard_refuse(ret, 429, "Too many requests.\n", "Retry-After",
+                            "1");
     if (c->users == 0 || (g->posts_have_token && req->method == BJ_HTTP_POST))
         return true;
-    int r = is_known(g, req);
+    int r = guard_is_known(g, req);
     if (r < 0)
-        return refuse(ret, 429, "Too many wrong passwords.\n", "Retry-After",
-                      "1");
-    return r > 0 ||
-           refuse(ret, 401, "Unauthorized\n", "WWW-Authenticate", "Basic");
+        return guard_refuse(ret, 429, "Too many wrong passwords.\n",
+                            "Retry-After", "1");
+    return r > 0 || guard_refuse(ret, 401, "Unauthorized\n", "WWW-Authenticate",
+                                 "Basic");
 }

@@ -86,7 +86,7 @@ static void fill_limits(struct bj_http_limits *l)
 /* This file accepts connections and passes them to the library: the library
  * itself can only stop accepting at a limit, and spins when the process is out
  * of descriptors. */
-static struct MHD_Daemon *start(struct bj_httpd *h, unsigned kind)
+static struct MHD_Daemon *httpd_start(struct bj_httpd *h, unsigned kind)
 {
     unsigned flags = MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET |
                      (kind == BJ_HTTPD_TLS ? MHD_USE_TLS : 0u) |
@@ -124,7 +124,7 @@ int bj_httpd_new(const struct bj_http_route *routes, void *ctx,
                           "an HTTP server needs more connections than "
                           "responses in flight");
     }
-    h->mhd[BJ_HTTPD_PLAIN] = start(h, BJ_HTTPD_PLAIN);
+    h->mhd[BJ_HTTPD_PLAIN] = httpd_start(h, BJ_HTTPD_PLAIN);
     if (!h->mhd[BJ_HTTPD_PLAIN]) {
         free(h);
         return bj_err_set(err, -ENOMEM, "cannot start libmicrohttpd");
@@ -217,7 +217,7 @@ int bj_httpd_configure(struct bj_httpd *h, struct bj_web *web,
             MHD_is_feature_supported(MHD_FEATURE_HTTPS_CERT_CALLBACK) !=
                 MHD_YES)
             return bj_err_set(err, -ENOSYS, "libmicrohttpd has no TLS");
-        h->mhd[BJ_HTTPD_TLS] = start(h, BJ_HTTPD_TLS);
+        h->mhd[BJ_HTTPD_TLS] = httpd_start(h, BJ_HTTPD_TLS);
         if (!h->mhd[BJ_HTTPD_TLS])
             return bj_err_set(err, -ENOMEM, "cannot start TLS");
     }

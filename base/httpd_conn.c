@@ -21,7 +21,8 @@ enum {
 
 /* The place of an address; addresses rarely share one, and clients cannot know
  * which do. */
-static unsigned place_of(const struct bj_httpd *h, const struct sockaddr *a)
+static unsigned httpd_conn_place_of(const struct bj_httpd *h,
+                                    const struct sockaddr *a)
 {
     size_t network;
     struct bj_slice s = bj_listen_client(a, &network);
@@ -101,7 +102,7 @@ int bj_httpd_conn_new(struct bj_httpd *h, struct MHD_Connection *mhd, int fd,
     c->mhd = mhd;
     c->fd = fd;
     c->address = address;
-    c->place = place_of(h, address);
+    c->place = httpd_conn_place_of(h, address);
     enter_phase(c, BJ_HTTPD_WAIT);
     *ret = c;
     return 0;
@@ -203,8 +204,9 @@ bool bj_httpd_evict_waiting(struct bj_httpd *h)
 bool bj_httpd_evict_for(struct bj_httpd *h, const struct sockaddr *address)
 {
     struct bj_httpd_conn *c = bj_httpd_evictable(h);
-    const bool crowd = h->lim.waiting > 0 &&
-                       h->waiting[place_of(h, address)] >= h->lim.waiting;
+    const bool crowd =
+        h->lim.waiting > 0 &&
+        h->waiting[httpd_conn_place_of(h, address)] >= h->lim.waiting;
     if (crowd && (!c || h->now - c->since < h->lim.hold_usec))
         return false;
     if (c)

@@ -7,7 +7,7 @@ enum { PATH_BYTES = 256 };
 
 /* --- requests -------------------------------------------------------------*/
 
-static int hex(char c)
+static int httpd_request_hex(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -28,7 +28,8 @@ static unsigned decode(const char *uri, char *path)
     for (; *uri && *uri != '?'; uri++) {
         char c = *uri;
         if (c == '%') {
-            int high = hex(uri[1]), low = high < 0 ? -1 : hex(uri[2]);
+            int high = httpd_request_hex(uri[1]),
+                low = high < 0 ? -1 : httpd_request_hex(uri[2]);
             c = (char)(high * 16 + low);
             if (high < 0 || low < 0 || c == '\0' || c == '/')
                 return MHD_HTTP_BAD_REQUEST;
@@ -229,7 +230,7 @@ static const struct {
      "Too many responses are in flight; try again."},
 };
 
-static void explain(struct bj_http_reply *r, unsigned status)
+static void httpd_request_explain(struct bj_http_reply *r, unsigned status)
 {
     r->status = status;
     bj_buf_free(&r->body);
@@ -243,7 +244,7 @@ static void refuse_method(struct bj_http_reply *r, unsigned methods)
     static const char *const allow[] = {
         "",     "GET",       "HEAD",       "GET, HEAD",
         "POST", "GET, POST", "HEAD, POST", "GET, HEAD, POST"};
-    explain(r, MHD_HTTP_METHOD_NOT_ALLOWED);
+    httpd_request_explain(r, MHD_HTTP_METHOD_NOT_ALLOWED);
     r->header[0].name = MHD_HTTP_HEADER_ALLOW;
     r->header[0].value = allow[methods & 7];
 }
@@ -300,7 +301,7 @@ static struct MHD_Response *build(struct bj_httpd_conn *c,
     if (r->stream)
         bj_httpd_buf_return(c->h, &r->body);
     if (r->body.failed)
-        explain(r, MHD_HTTP_INTERNAL_SERVER_ERROR);
+        httpd_request_explain(r, MHD_HTTP_INTERNAL_SERVER_ERROR);
     c->body = r->body;
     c->counted = c->body.cap;
     __atomic_add_fetch(&c->h->flight_bytes, c->counted, __ATOMIC_RELAXED);
@@ -397,14 +398,14 @@ static void respond(struct bj_httpd_conn *c, const struct bj_http_request *req,
     if (h->guard && !h->guard(h->ctx, req, r)) {
         refused = false;
     } else if (c->upload.failed) {
-        explain(r, MHD_HTTP_INTERNAL_SERVER_ERROR);
+        httpd_request_explain(r, MHD_HTTP_INTERNAL_SERVER_ERROR);
     } else if (c->status != 0) {
-        explain(r, c->status);
+        httpd_request_explain(r, c->status);
     } else if (!(c->route->methods & req->method)) {
         refuse_method(r, c->route->methods);
     } else if (!c->route->always && !may_respond(h)) {
         bj_httpd_count(&h->stat.refused, 1);
-        explain(r, MHD_HTTP_SERVICE_UNAVAILABLE);
+        httpd_request_explain(r, MHD_HTTP_SERVICE_UNAVAILABLE);
         r->header[0].name = MHD_HTTP_HEADER_RETRY_AFTER;
         r->header[0].value = "1";
     } else {
@@ -439,8 +440,9 @@ static enum MHD_Result complete(struct bj_httpd_conn *c,
 }
 
 /* The headers have arrived. */
-static enum MHD_Result begin(struct bj_httpd_conn *c, const char *method,
-                             struct bj_http_reply *reply)
+static enum MHD_Result httpd_request_begin(struct bj_httpd_conn *c,
+                                           const char *method,
+                                           struct bj_http_reply *reply)
 {
     c->seen = true;
     c->req = (struct bj_http_request){.method = method_of(method),
@@ -459,7 +461,7 @@ static enum MHD_Result begin(struct bj_httpd_conn *c, const char *method,
         return MHD_YES;
     bj_httpd_count(&c->h->stat.requests, 1);
     bj_httpd_forget_body(c);
-    explain(reply, status);
+    httpd_request_explain(reply, status);
     /* The start of the next request is unknown. */
     reply->header[0].name = MHD_HTTP_HEADER_CONNECTION;
     reply->header[0].value = "close";
@@ -486,7 +488,7 @@ enum MHD_Result bj_httpd_on_request(void *ctx, struct MHD_Connection *mhd,
     if (!c || c->phase == BJ_HTTPD_CLOSED)
         return MHD_NO;
     if (!c->seen)
-        return begin(c, method, &reply);
+        return httpd_request_begin(c, method, &reply);
     if (*upload_size == 0)
         return complete(c, &reply);
     take_upload(c, upload, *upload_size);

@@ -7,7 +7,7 @@
 #include <xxhash.h>
 
 /* Add a word to the hash. */
-static void put(XXH3_state_t *h, struct bj_slice s, bool small)
+static void jobuuid_put(XXH3_state_t *h, struct bj_slice s, bool small)
 {
     char piece[256];
     s = bj_slice_trim(s);
@@ -32,7 +32,7 @@ bool bj_job_uuid(struct bj_slice jobid, struct bj_slice uid,
     for (int i = 0; i < 4; i++) {
         if (i > 0)
             XXH3_128bits_update(&h, ",", 1);
-        put(&h, word[i], i >= 2);
+        jobuuid_put(&h, word[i], i >= 2);
     }
     XXH128_hash_t v = XXH3_128bits_digest(&h);
     unsigned long long high = v.high64, low = v.low64;

@@ -110,8 +110,8 @@ void bj_json_build_start(struct bj_json_build *b)
     b->root = NULL;
 }
 
-static int copy(struct bj_json_build *b, struct bj_slice s,
-                struct bj_slice *ret, struct bj_err *err)
+static int json_copy(struct bj_json_build *b, struct bj_slice s,
+                     struct bj_slice *ret, struct bj_err *err)
 {
     if (s.n >= UINT32_MAX)
         return bj_err_set(err, -EFBIG, "a string is too long");
@@ -124,12 +124,12 @@ static int copy(struct bj_json_build *b, struct bj_slice s,
 int bj_json_build_key(struct bj_json_build *b, struct bj_slice key,
                       struct bj_err *err)
 {
-    return copy(b, key, &b->key, err);
+    return json_copy(b, key, &b->key, err);
 }
 
 /* Add a new value. */
-static int add(struct bj_json_build *b, enum bj_json_kind kind,
-               struct bj_json **ret, struct bj_err *err)
+static int json_add(struct bj_json_build *b, enum bj_json_kind kind,
+                    struct bj_json **ret, struct bj_err *err)
 {
     if (b->values >= b->limits.values)
         return bj_err_set(err, -EFBIG, "more than %zu values",
@@ -160,7 +160,7 @@ int bj_json_build_open(struct bj_json_build *b, enum bj_json_kind kind,
     if (b->depth >= b->limits.depth)
         return bj_err_set(err, -EFBIG, "more than %u nested arrays and objects",
                           b->limits.depth);
-    int r = add(b, kind, &v, err);
+    int r = json_add(b, kind, &v, err);
     if (r < 0)
         return r;
     b->open[b->depth].node = v;
@@ -179,9 +179,9 @@ int bj_json_build_scalar(struct bj_json_build *b, enum bj_json_kind kind,
 {
     struct bj_json *v;
     struct bj_slice own = {0};
-    int r = add(b, kind, &v, err);
+    int r = json_add(b, kind, &v, err);
     if (r == 0 && (kind == BJ_JSON_STRING || kind == BJ_JSON_NUMBER))
-        r = copy(b, text, &own, err);
+        r = json_copy(b, text, &own, err);
     if (r < 0)
         return r;
     v->text = own.p;
@@ -258,7 +258,7 @@ static const yajl_callbacks callbacks = {
 
 /* --- calls of yajl, which a jump may end for lack of memory --------------- */
 
-static int start(struct bj_json_reader *r)
+static int json_start(struct bj_json_reader *r)
 {
     yajl_alloc_funcs funcs = json_mem_funcs(&r->mem);
     if (setjmp(r->mem.out))
@@ -288,7 +288,7 @@ static void take_words(struct bj_json_reader *r)
 }
 
 /* Parse a piece, or the end when p is NULL. */
-static int parse(struct bj_json_reader *r, struct bj_slice piece)
+static int json_parse(struct bj_json_reader *r, struct bj_slice piece)
 {
     if (setjmp(r->mem.out))
         return bj_err_set(&r->err, -ENOMEM, "out of memory");
@@ -304,7 +304,7 @@ static int parse(struct bj_json_reader *r, struct bj_slice piece)
 
 /* --- positions -------------------------------------------------------------*/
 
-static void advance(struct bj_json_reader *r, struct bj_slice s)
+static void json_advance(struct bj_json_reader *r, struct bj_slice s)
 {
     const char *nl;
     while (s.n > 0 && (nl = memchr(s.p, '\n', s.n))) {
@@ -316,7 +316,7 @@ static void advance(struct bj_json_reader *r, struct bj_slice s)
     r->line_bytes += s.n;
 }
 
-static int fail(struct bj_json_reader *r, struct bj_err *err)
+static int json_fail(struct bj_json_reader *r, struct bj_err *err)
 {
     if (!r->ended)
         bj_err_wrap(&r->err, r->err.code, "%s: line %llu, byte %llu", r->name,
@@ -338,7 +338,7 @@ int bj_json_reader_init(struct bj_json_reader *r,
     r->lines = r->line_bytes = 0;
     r->ended = false;
     r->err = (struct bj_err){0};
-    if (start(r) < 0)
+    if (json_start(r) < 0)
         return bj_err_set(err, -ENOMEM, "%s: out of memory", name);
     return 0;
 }
@@ -347,20 +347,20 @@ int bj_json_reader_feed(struct bj_json_reader *r, struct bj_slice piece,
                         struct bj_err *err)
 {
     if (r->ended)
-        return fail(r, err);
+        return json_fail(r, err);
     if (piece.n == 0)
         return 0;
-    int x = parse(r, piece);
+    int x = json_parse(r, piece);
     size_t n = x == 0 ? piece.n : yajl_get_bytes_consumed(r->yajl);
-    advance(r, (struct bj_slice){piece.p, n < piece.n ? n : piece.n});
-    return x == 0 ? 0 : fail(r, err);
+    json_advance(r, (struct bj_slice){piece.p, n < piece.n ? n : piece.n});
+    return x == 0 ? 0 : json_fail(r, err);
 }
 
 int bj_json_reader_end(struct bj_json_reader *r, struct bj_err *err)
 {
     if (r->ended)
-        return fail(r, err);
-    return parse(r, (struct bj_slice){0}) == 0 ? 0 : fail(r, err);
+        return json_fail(r, err);
+    return json_parse(r, (struct bj_slice){0}) == 0 ? 0 : json_fail(r, err);
 }
 
 void bj_json_reader_fini(struct bj_json_reader *r)
@@ -621,7 +621,7 @@ struct decimal {
 
 enum { SHIFT_MAX = 1000000 }; /* also for all larger shifts */
 
-static bool is_digit(char c)
+static bool json_is_digit(char c)
 {
     return (unsigned char)(c - '0') <= 9;
 }
@@ -629,7 +629,7 @@ static bool is_digit(char c)
 static struct bj_slice cut_digits(struct bj_slice *s)
 {
     struct bj_slice d = {s->p, 0};
-    while (d.n < s->n && is_digit(s->p[d.n]))
+    while (d.n < s->n && json_is_digit(s->p[d.n]))
         d.n++;
     s->p += d.n;
     s->n -= d.n;
@@ -716,8 +716,8 @@ static int magnitude(const struct decimal *d, unsigned digits, uint64_t *ret)
     return 0;
 }
 
-static int read_number(struct bj_slice text, unsigned digits, bool *ret_minus,
-                       uint64_t *ret)
+static int json_read_number(struct bj_slice text, unsigned digits,
+                            bool *ret_minus, uint64_t *ret)
 {
     struct decimal d;
     int r = take_apart(text, &d);
@@ -731,7 +731,7 @@ int bj_decimal_u64(struct bj_slice text, unsigned digits, uint64_t *ret)
 {
     bool minus;
     uint64_t v;
-    int r = read_number(text, digits, &minus, &v);
+    int r = json_read_number(text, digits, &minus, &v);
     if (r < 0)
         return r;
     if (minus && v > 0)
@@ -744,7 +744,7 @@ int bj_decimal_i64(struct bj_slice text, unsigned digits, int64_t *ret)
 {
     bool minus;
     uint64_t v;
-    int r = read_number(text, digits, &minus, &v);
+    int r = json_read_number(text, digits, &minus, &v);
     if (r < 0)
         return r;
     if (v > (uint64_t)INT64_MAX + (minus ? 1 : 0))
@@ -829,7 +829,7 @@ void bj_json_put_key(struct bj_json_out *o, struct bj_slice key)
 }
 
 /* Whether a value is allowed now; puts its key. */
-static bool begin(struct bj_json_out *o, const char *key)
+static bool json_begin(struct bj_json_out *o, const char *key)
 {
     if (key)
         bj_json_put_key(o, bj_slice_str(key));
@@ -849,7 +849,7 @@ static void descend(struct bj_json_out *o, const char *key, char open,
 {
     if (o->depth == sizeof(o->open))
         o->wrong = true;
-    if (!begin(o, key))
+    if (!json_begin(o, key))
         return;
     bj_buf_put(o->to, &open, 1);
     o->open[o->depth++] = close;
@@ -888,7 +888,7 @@ void bj_json_put_end(struct bj_json_out *o)
 
 void bj_json_put_str(struct bj_json_out *o, const char *key, struct bj_slice s)
 {
-    if (begin(o, key))
+    if (json_begin(o, key))
         bj_json_string(o->to, s);
 }
 
@@ -896,13 +896,13 @@ void bj_json_put_u64(struct bj_json_out *o, const char *key, uint64_t v)
 {
     if (v == UINT64_MAX)
         bj_json_put_null(o, key);
-    else if (begin(o, key))
+    else if (json_begin(o, key))
         bj_buf_u64(o->to, v);
 }
 
 void bj_json_put_i64(struct bj_json_out *o, const char *key, int64_t v)
 {
-    if (!begin(o, key))
+    if (!json_begin(o, key))
         return;
     bj_buf_put(o->to, "-", v < 0);
     bj_buf_u64(o->to, v < 0 ? -(uint64_t)v : (uint64_t)v);
@@ -910,12 +910,12 @@ void bj_json_put_i64(struct bj_json_out *o, const char *key, int64_t v)
 
 void bj_json_put_bool(struct bj_json_out *o, const char *key, bool v)
 {
-    if (begin(o, key))
+    if (json_begin(o, key))
         bj_buf_str(o->to, v ? "true" : "false");
 }
 
 void bj_json_put_null(struct bj_json_out *o, const char *key)
 {
-    if (begin(o, key))
+    if (json_begin(o, key))
         bj_buf_str(o->to, "null");
 }

@@ -43,7 +43,7 @@ struct bj_json_stream {
 
 /* --- paths -----------------------------------------------------------------*/
 
-static struct bj_slice key_of(const struct bj_json_stream *s)
+static struct bj_slice json_stream_key_of(const struct bj_json_stream *s)
 {
     if (s->depth == 0 || s->open[s->depth - 1].array)
         return (struct bj_slice){"", 0};
@@ -55,7 +55,7 @@ static bool step_matches(const struct bj_json_stream *s, struct bj_slice step)
 {
     uint64_t i;
     if (!s->open[s->depth - 1].array)
-        return bj_slice_eq(step, key_of(s));
+        return bj_slice_eq(step, json_stream_key_of(s));
     return bj_slice_u64(step, &i) == 0 && i == s->open[s->depth - 1].next;
 }
 
@@ -93,9 +93,9 @@ static void value_done(struct bj_json_stream *s)
 
 /* --- elements -------------------------------------------------------------*/
 
-static int hand_over(struct bj_json_stream *s, struct bj_err *err)
+static int json_stream_hand_over(struct bj_json_stream *s, struct bj_err *err)
 {
-    struct bj_slice key = key_of(s);
+    struct bj_slice key = json_stream_key_of(s);
     s->building = false;
     int r = s->wanted[s->chosen].element(s->ctx, key, s->build.root, err);
     value_done(s);
@@ -114,7 +114,7 @@ static int element_scalar(struct bj_json_stream *s, enum bj_json_kind kind,
 {
     start_element(s);
     int r = bj_json_build_scalar(&s->build, kind, text, err);
-    return r < 0 ? r : hand_over(s, err);
+    return r < 0 ? r : json_stream_hand_over(s, err);
 }
 
 /* --- skipped members -------------------------------------------------------*/
@@ -138,7 +138,8 @@ static void discount(struct bj_json_stream *s)
 }
 
 /* An event within a skipped member, or its value.  open: 1 opens, -1 closes. */
-static int skip(struct bj_json_stream *s, int open, struct bj_err *err)
+static int json_stream_skip(struct bj_json_stream *s, int open,
+                            struct bj_err *err)
 {
     discount(s);
     s->skip_next = false;
@@ -155,7 +156,7 @@ static int on_key(void *ctx, struct bj_slice key, struct bj_err *err)
 {
     struct bj_json_stream *s = ctx;
     if (s->skipping > 0)
-        return skip(s, 0, err);
+        return json_stream_skip(s, 0, err);
     if (s->building && unwanted(s, key)) {
         s->skip_next = true;
         s->skip_from = s->fed;
@@ -175,7 +176,7 @@ static int on_scalar(void *ctx, enum bj_json_kind kind, struct bj_slice text,
 {
     struct bj_json_stream *s = ctx;
     if (s->skipping > 0 || s->skip_next)
-        return skip(s, 0, err);
+        return json_stream_skip(s, 0, err);
     if (s->building)
         return bj_json_build_scalar(&s->build, kind, text, err);
     if (s->inside > 0 && s->depth == s->inside)
@@ -216,7 +217,7 @@ static int on_open(void *ctx, enum bj_json_kind kind, struct bj_err *err)
 {
     struct bj_json_stream *s = ctx;
     if (s->skipping > 0 || s->skip_next)
-        return skip(s, 1, err);
+        return json_stream_skip(s, 1, err);
     if (!s->building && s->inside > 0 && s->depth == s->inside)
         start_element(s);
     if (s->building)
@@ -228,10 +229,10 @@ static int on_close(void *ctx, struct bj_err *err)
 {
     struct bj_json_stream *s = ctx;
     if (s->skipping > 0)
-        return skip(s, -1, err);
+        return json_stream_skip(s, -1, err);
     if (s->building) {
         bj_json_build_close(&s->build);
-        return s->build.depth == 0 ? hand_over(s, err) : 0;
+        return s->build.depth == 0 ? json_stream_hand_over(s, err) : 0;
     }
     if (s->inside == s->depth)
         s->inside = 0;

@@ -23,7 +23,7 @@ union address {
     struct sockaddr_in6 v6;
 };
 
-static bool copy(char *dst, size_t cap, struct bj_slice s)
+static bool listen_copy(char *dst, size_t cap, struct bj_slice s)
 {
     if (s.n >= cap || memchr(s.p, '\0', s.n))
         return false;
@@ -32,7 +32,8 @@ static bool copy(char *dst, size_t cap, struct bj_slice s)
     return true;
 }
 
-static int cut(const char *address, struct target *ret, struct bj_err *err)
+static int listen_cut(const char *address, struct target *ret,
+                      struct bj_err *err)
 {
     const char *colon = strrchr(address, ':');
     struct bj_slice host = {address, colon ? (size_t)(colon - address) : 0};
@@ -44,8 +45,8 @@ static int cut(const char *address, struct target *ret, struct bj_err *err)
     if (!colon || bj_slice_u64(port, &number) < 0 || number > 65535 ||
         (v6 && host.n == 0) ||
         (!v6 && host.n > 0 && memchr(host.p, ':', host.n)) ||
-        !copy(ret->host, sizeof(ret->host), host) ||
-        !copy(ret->port, sizeof(ret->port), port))
+        !listen_copy(ret->host, sizeof(ret->host), host) ||
+        !listen_copy(ret->port, sizeof(ret->port), port))
         return bj_err_set(err, -EINVAL,
                           "'%s' is not HOST:PORT, :PORT or [IPV6]:PORT",
                           address);
@@ -120,14 +121,14 @@ static int bind_host(const struct target *t, int backlog, struct bj_err *err)
 int bj_listen_check(const char *address, struct bj_err *err)
 {
     struct target t;
-    return cut(address, &t, err);
+    return listen_cut(address, &t, err);
 }
 
 int bj_listen_open(const char *address, int backlog, struct bj_err *err)
 {
     struct target t;
     struct bj_err why = {0};
-    int r = cut(address, &t, err);
+    int r = listen_cut(address, &t, err);
     if (r < 0)
         return r;
     r = t.host[0] ? bind_host(&t, backlog, &why) : bind_any(&t, backlog);

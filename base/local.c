@@ -16,7 +16,8 @@ static _Thread_local const struct bj_locals *used;
  */
 
 /* The index of the text, or where to insert it. */
-static size_t place(const struct bj_locals *l, struct bj_slice s, bool *found)
+static size_t local_place(const struct bj_locals *l, struct bj_slice s,
+                          bool *found)
 {
     size_t from = 0, to = l->n;
     *found = false;
@@ -36,7 +37,7 @@ void bj_locals_add(struct bj_locals *l, struct bj_slice english,
                    struct bj_slice text)
 {
     bool found;
-    size_t at = place(l, english, &found);
+    size_t at = local_place(l, english, &found);
     if (!found && !BJ_GROW(l->text, l->n + 1, l->cap)) {
         l->arena.failed = 1;
         return;
@@ -58,7 +59,7 @@ void bj_locals_add(struct bj_locals *l, struct bj_slice english,
 bool bj_locals_has(const struct bj_locals *l, struct bj_slice english)
 {
     bool found;
-    place(l, english, &found);
+    local_place(l, english, &found);
     return found;
 }
 
@@ -80,16 +81,16 @@ const struct bj_locals *bj_locals_used(void)
     return used;
 }
 
-static const struct bj_local_text *find(struct bj_slice english)
+static const struct bj_local_text *local_find(struct bj_slice english)
 {
     bool found = false;
-    size_t at = used ? place(used, english, &found) : 0;
+    size_t at = used ? local_place(used, english, &found) : 0;
     return found ? &used->text[at] : NULL;
 }
 
 struct bj_slice bj_local_slice(struct bj_slice english)
 {
-    const struct bj_local_text *t = find(english);
+    const struct bj_local_text *t = local_find(english);
     return t ? t->text : english;
 }
 
@@ -100,7 +101,7 @@ const char *bj_local(const char *english)
 
 const char *bj_local_escaped(const char *english)
 {
-    const struct bj_local_text *t = find(bj_slice_str(english));
+    const struct bj_local_text *t = local_find(bj_slice_str(english));
     return t ? t->html.p : english;
 }
 
@@ -200,7 +201,8 @@ static void convert(struct format *f, const char *fmt)
 /* The format is a literal, the % of replaced texts are doubled, and a catalogue
  * is only accepted with the same directives. */
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-static void put(struct bj_buf *b, struct format f, const char *fmt, va_list ap)
+static void local_put(struct bj_buf *b, struct format f, const char *fmt,
+                      va_list ap)
 {
     char *text = NULL;
     convert(&f, fmt);
@@ -219,7 +221,7 @@ void bj_local_put(struct bj_buf *b, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    put(b, (struct format){.html = false}, fmt, ap);
+    local_put(b, (struct format){.html = false}, fmt, ap);
     va_end(ap);
 }
 
@@ -227,7 +229,7 @@ void bj_local_html(struct bj_buf *b, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    put(b, (struct format){.html = true}, fmt, ap);
+    local_put(b, (struct format){.html = true}, fmt, ap);
     va_end(ap);
 }
 
@@ -235,7 +237,7 @@ static void put_plain(struct bj_buf *b, bool html, const char *text, ...)
 {
     va_list ap;
     va_start(ap, text);
-    put(b, (struct format){.html = html, .plain = true}, text, ap);
+    local_put(b, (struct format){.html = html, .plain = true}, text, ap);
     va_end(ap);
 }
 

@@ -54,7 +54,7 @@ static bool put_within(struct line *l, const char *p, size_t n, size_t max)
 }
 
 /* A part of a value; leaves room for the text after it. */
-static bool put(struct line *l, const char *p, size_t n)
+static bool log_put(struct line *l, const char *p, size_t n)
 {
     return put_within(l, p, n, sizeof(l->p) - FRAME_BYTES);
 }
@@ -66,7 +66,7 @@ static void put_str(struct line *l, const char *s)
 }
 
 /* A quoted value.  Both formats have these escapes. */
-static void put_value(struct line *l, const char *s)
+static void log_put_value(struct line *l, const char *s)
 {
     char clean[TEXT_BYTES];
     bool room = true;
@@ -80,14 +80,14 @@ static void put_value(struct line *l, const char *s)
             n++;
         if (n > 0) {
             struct bj_slice run = {rest.p, n};
-            room = put(l, clean, bj_text_clean(run, clean, sizeof(clean)));
+            room = log_put(l, clean, bj_text_clean(run, clean, sizeof(clean)));
         } else {
             n = 1;
             if (c == '\n' || c == '\t')
                 esc[1] = c == '\n' ? 'n' : 't';
             else if (c != '"' && c != '\\')
                 snprintf(esc, sizeof(esc), "\\u%04x", c);
-            room = put(l, esc, strlen(esc));
+            room = log_put(l, esc, strlen(esc));
         }
         rest.p += n;
         rest.n -= n;
@@ -100,12 +100,12 @@ static void put_digits(struct line *l, size_t n, int v, const char *behind)
     char text[8];
     for (size_t i = n; i-- > 0; v /= 10)
         text[i] = (char)('0' + v % 10);
-    put(l, text, n);
+    log_put(l, text, n);
     put_str(l, behind);
 }
 
 /* RFC 3339 in UTC with milliseconds. */
-static void put_time(struct line *l)
+static void log_put_time(struct line *l)
 {
     uint64_t now = bj_clock_wall_usec();
     time_t sec = (time_t)(now / 1000000);
@@ -138,20 +138,20 @@ void bj_log_setup(enum bj_log_level level, enum bj_log_format format)
 }
 
 /* Up to the message; its quote is still open. */
-static void begin(struct line *l, const struct style *style,
-                  enum bj_log_level level, const char *text)
+static void log_begin(struct line *l, const struct style *style,
+                      enum bj_log_level level, const char *text)
 {
     put_str(l, style->ts);
-    put_time(l);
+    log_put_time(l);
     put_str(l, style->level);
     put_str(l, level_names[level]);
     put_str(l, style->msg);
-    put_value(l, text);
+    log_put_value(l, text);
 }
 
 /* One write keeps lines of several threads apart; a failure can't be reported.
  */
-static void end(struct line *l, const struct style *style)
+static void log_end(struct line *l, const struct style *style)
 {
     const char *text = style->end;
     size_t n = strlen(text);
@@ -173,13 +173,13 @@ void bj_log(enum bj_log_level level, const struct bj_err *err, const char *fmt,
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
-    begin(&l, style, level, text);
+    log_begin(&l, style, level, text);
     if (err) {
         put_str(&l, style->err);
-        put_value(&l, bj_err_text(err, text, sizeof(text)));
+        log_put_value(&l, bj_err_text(err, text, sizeof(text)));
     }
     put_str(&l, "\"");
-    end(&l, style);
+    log_end(&l, style);
 }
 
 void bj_log_event(enum bj_log_level level, const char *msg,
@@ -191,7 +191,7 @@ void bj_log_event(enum bj_log_level level, const char *msg,
     struct line l;
     char number[BJ_DIGITS_ROOM];
     l.n = 0;
-    begin(&l, style, level, msg);
+    log_begin(&l, style, level, msg);
     put_str(&l, "\"");
     for (const struct bj_log_field *f = fields; f->key; f++) {
         put_str(&l, style->before);
@@ -199,14 +199,14 @@ void bj_log_event(enum bj_log_level level, const char *msg,
         put_str(&l, style->behind);
         if (!f->text) {
             char *behind = bj_digits_u64(number, f->number);
-            put(&l, number, (size_t)(behind - number));
+            log_put(&l, number, (size_t)(behind - number));
             continue;
         }
         put_str(&l, "\"");
-        put_value(&l, f->text);
+        log_put_value(&l, f->text);
         put_str(&l, "\"");
     }
-    end(&l, style);
+    log_end(&l, style);
 }
 
 int bj_log_level_parse(const char *s, enum bj_log_level *ret)

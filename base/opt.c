@@ -112,8 +112,8 @@ static int check_text(const struct bj_opt *o, struct bj_slice value,
 }
 
 /* A copy of the text, checked. */
-static int take_text(const struct bj_opt *o, struct bj_slice value, char **ret,
-                     struct bj_err *err)
+static int opt_take_text(const struct bj_opt *o, struct bj_slice value,
+                         char **ret, struct bj_err *err)
 {
     int r = check_text(o, value, err);
     if (r < 0)
@@ -136,7 +136,7 @@ static int set_str(const struct bj_opt *o, char **p, struct bj_slice value,
                    struct bj_err *err)
 {
     char *text;
-    int r = take_text(o, value, &text, err);
+    int r = opt_take_text(o, value, &text, err);
     if (r < 0)
         return r;
     free(*p);
@@ -157,7 +157,7 @@ static int add_str(const struct bj_opt *o, struct bj_strv *list,
         return bj_err_set(err, -ERANGE, "%s: more than %d values", o->name,
                           BJ_OPT_LIST_MAX);
     char *text;
-    int r = take_text(o, value, &text, err);
+    int r = opt_take_text(o, value, &text, err);
     if (r < 0)
         return r;
     return bj_strv_add(list, text) ? 0
@@ -481,12 +481,13 @@ struct best {
     struct bj_slice name;
 };
 
-static struct best begin(struct bj_slice name)
+static struct best opt_begin(struct bj_slice name)
 {
     return (struct best){.distance = 2 + (unsigned)name.n / 8};
 }
 
-static void compare(struct best *best, struct bj_slice name, struct bj_slice s)
+static void opt_compare(struct best *best, struct bj_slice name,
+                        struct bj_slice s)
 {
     if (name.n > NAME_MAX_BYTES || s.n > NAME_MAX_BYTES)
         return;
@@ -509,10 +510,10 @@ const char *bj_suggest(struct bj_slice name,
                        const char *(*at)(const void *ctx, size_t i),
                        const void *ctx, char buf[static BJ_OPT_SUGGESTION])
 {
-    struct best best = begin(name);
+    struct best best = opt_begin(name);
     const char *s;
     for (size_t i = 0; (s = at(ctx, i)) != NULL; i++)
-        compare(&best, name, bj_slice_str(s));
+        opt_compare(&best, name, bj_slice_str(s));
     return show_best(&best, buf);
 }
 
@@ -536,10 +537,10 @@ const char *bj_opt_suggest(const struct bj_optset *sets, size_t n,
                            char buf[static BJ_OPT_SUGGESTION])
 {
     const size_t parts = count_parts(name);
-    struct best best = begin(name);
+    struct best best = opt_begin(name);
     for (size_t i = 0; i < n; i++)
         for (const struct bj_opt *o = sets[i].opts; o->name; o++)
-            compare(&best, name, first_parts(o->name, parts));
+            opt_compare(&best, name, first_parts(o->name, parts));
     return show_best(&best, buf);
 }
 
@@ -702,7 +703,7 @@ static const char *long_name(const char *text)
                                      : text;
 }
 
-static int split(const char *text, struct arg *a, struct bj_err *err)
+static int opt_split(const char *text, struct arg *a, struct bj_err *err)
 {
     char shown[80];
     struct bj_slice s = bj_slice_str(long_name(text));
@@ -725,7 +726,7 @@ static int split(const char *text, struct arg *a, struct bj_err *err)
     return 0;
 }
 
-static int find(const struct line *l, struct arg *a)
+static int opt_find(const struct line *l, struct arg *a)
 {
     char shown[80], meant[BJ_OPT_SUGGESTION];
     a->opt = bj_opt_find(l->sets, l->n, a->name, &a->set);
@@ -769,9 +770,9 @@ static int take_value(struct line *l, struct arg *a)
 static int next_arg(struct line *l)
 {
     struct arg a;
-    int r = split(*l->next++, &a, l->err);
+    int r = opt_split(*l->next++, &a, l->err);
     if (r == 0)
-        r = find(l, &a);
+        r = opt_find(l, &a);
     if (r == 0)
         r = take_value(l, &a);
     if (r < 0)

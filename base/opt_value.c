@@ -26,15 +26,15 @@ enum {
     SIZES = sizeof(sizes) / sizeof(sizes[0]),
 };
 
-static bool is_digit(char c)
+static bool opt_value_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
 /* Cut a whole number off *s; -EINVAL or -ERANGE. */
-static int cut_number(struct bj_slice *s, uint64_t *ret)
+static int opt_value_cut_number(struct bj_slice *s, uint64_t *ret)
 {
-    if (s->n == 0 || !is_digit(s->p[0]))
+    if (s->n == 0 || !opt_value_is_digit(s->p[0]))
         return -EINVAL;
     return bj_slice_number(s, ret) ? 0 : -ERANGE;
 }
@@ -49,7 +49,7 @@ static int cut_part(struct bj_slice *s, uint64_t *part, uint64_t *scale)
     s->p++;
     s->n--;
     const char *first = s->p;
-    int r = cut_number(s, part);
+    int r = opt_value_cut_number(s, part);
     if (r < 0)
         return r;
     if (s->p - first > 6)
@@ -93,7 +93,7 @@ int bj_duration_parse(struct bj_slice s, uint64_t *ret_usec)
     const struct unit *last = NULL;
     do {
         uint64_t whole, part, scale, piece;
-        int r = cut_number(&s, &whole);
+        int r = opt_value_cut_number(&s, &whole);
         if (r == 0)
             r = cut_part(&s, &part, &scale);
         if (r < 0)
@@ -117,7 +117,7 @@ int bj_duration_parse(struct bj_slice s, uint64_t *ret_usec)
 int bj_size_parse(struct bj_slice s, uint64_t *ret_bytes)
 {
     uint64_t v;
-    int r = cut_number(&s, &v);
+    int r = opt_value_cut_number(&s, &v);
     if (r < 0)
         return r;
     uint64_t unit = s.n == 0 ? 1 : 0;
@@ -132,8 +132,8 @@ int bj_size_parse(struct bj_slice s, uint64_t *ret_bytes)
     return amount(v, 0, 1, unit, ret_bytes);
 }
 
-static const char *text(uint64_t v, const struct unit *units, size_t n,
-                        char *buf)
+static const char *opt_value_text(uint64_t v, const struct unit *units,
+                                  size_t n, char *buf)
 {
     size_t i = 0;
     while (i < n - 1 && v % units[i].n != 0)
@@ -145,10 +145,10 @@ static const char *text(uint64_t v, const struct unit *units, size_t n,
 
 const char *bj_duration_text(uint64_t usec, char buf[static BJ_AMOUNT_MAX])
 {
-    return usec == 0 ? "0s" : text(usec, durations, DURATIONS, buf);
+    return usec == 0 ? "0s" : opt_value_text(usec, durations, DURATIONS, buf);
 }
 
 const char *bj_size_text(uint64_t bytes, char buf[static BJ_AMOUNT_MAX])
 {
-    return bytes == 0 ? "0" : text(bytes, sizes, SIZES, buf);
+    return bytes == 0 ? "0" : opt_value_text(bytes, sizes, SIZES, buf);
 }

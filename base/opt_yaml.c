@@ -48,7 +48,7 @@ static const char *unwanted(const yaml_event_t *ev)
                   : NULL;
 }
 
-static int next(struct walk *w, yaml_event_t *ev)
+static int opt_yaml_next(struct walk *w, yaml_event_t *ev)
 {
     int r = bj_yaml_event(&w->yaml, ev);
     const char *why = r == 0 ? unwanted(ev) : NULL;
@@ -103,7 +103,7 @@ static int find_key(struct walk *w, struct key *k)
 }
 
 /* Nothing may come twice. */
-static int note(struct walk *w, const struct key *k, bool section)
+static int opt_yaml_note(struct walk *w, const struct key *k, bool section)
 {
     int r = section ? bj_optseen_add(&w->seen, k->section, w->len)
                     : bj_optseen_add(&w->seen, k->opt, 0);
@@ -173,7 +173,7 @@ static int set_list(struct walk *w, const struct key *k,
         return bj_yaml_position(&w->yaml, *mark, r);
     for (;;) {
         bj_autoevent ev = {0};
-        r = next(w, &ev);
+        r = opt_yaml_next(w, &ev);
         if (r == 0 && ev.type == YAML_SEQUENCE_END_EVENT)
             return 0;
         if (r == 0)
@@ -188,7 +188,7 @@ static int read_section(struct walk *w);
 static int read_value(struct walk *w, const struct key *k)
 {
     bj_autoevent ev = {0};
-    int r = next(w, &ev);
+    int r = opt_yaml_next(w, &ev);
     bool mapping = r == 0 && ev.type == YAML_MAPPING_START_EVENT;
     if (mapping && !k->section)
         r = bj_yaml_position(&w->yaml, ev.start_mark,
@@ -196,7 +196,7 @@ static int read_value(struct walk *w, const struct key *k)
                                         "%s: is an option, not a section",
                                         w->name));
     if (r == 0)
-        r = note(w, k, mapping || !k->opt);
+        r = opt_yaml_note(w, k, mapping || !k->opt);
     if (r < 0)
         return r;
     if (mapping)
@@ -233,7 +233,7 @@ static int read_section(struct walk *w)
 {
     for (;;) {
         bj_autoevent ev = {0};
-        int r = next(w, &ev);
+        int r = opt_yaml_next(w, &ev);
         if (r == 0 && ev.type == YAML_MAPPING_END_EVENT)
             return 0;
         if (r == 0)
@@ -257,7 +257,7 @@ static int read_stream(struct walk *w)
 {
     for (unsigned documents = 0;;) {
         bj_autoevent ev = {0};
-        int r = next(w, &ev);
+        int r = opt_yaml_next(w, &ev);
         if (r < 0 || ev.type == YAML_STREAM_END_EVENT)
             return r;
         if (ev.type == YAML_DOCUMENT_START_EVENT && ++documents > 1)

@@ -58,8 +58,9 @@ const struct bj_opt bj_program_opts[] = {
     {.name = NULL},
 };
 
-static int read_file(const struct bj_program *p, const struct bj_optset *sets,
-                     size_t n, const char *path, struct bj_err *err)
+static int program_read_file(const struct bj_program *p,
+                             const struct bj_optset *sets, size_t n,
+                             const char *path, struct bj_err *err)
 {
     if (access(path, R_OK) < 0)
         return bj_file_fail(err, -errno, "config.file:", AT_FDCWD, path, R_OK);
@@ -84,7 +85,7 @@ static int apply(const struct bj_program *p, const struct bj_optset *sets,
     for (size_t i = 0; i < n && r == 0; i++)
         r = bj_opt_presets(&sets[i], err);
     if (r == 0 && path)
-        r = read_file(p, sets, n, path, err);
+        r = program_read_file(p, sets, n, path, err);
     if (r == 0)
         r = bj_opt_argv(sets, n, argc, argv, err);
     for (size_t i = 0; i < n && r == 0; i++)
@@ -212,7 +213,7 @@ static bool relocates_code(const struct dl_phdr_info *info)
     return false;
 }
 
-static int forget(struct dl_phdr_info *info, size_t size, void *ctx)
+static int program_forget(struct dl_phdr_info *info, size_t size, void *ctx)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     (void)size;
@@ -247,5 +248,5 @@ void bj_trim(void)
 {
     malloc_trim(0);
     if (!is_traced())
-        dl_iterate_phdr(forget, NULL);
+        dl_iterate_phdr(program_forget, NULL);
 }

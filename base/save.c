@@ -60,7 +60,7 @@ static int open_temp(struct draft *d)
     return -EEXIST;
 }
 
-static int write_all(int fd, struct bj_slice data)
+static int save_write_all(int fd, struct bj_slice data)
 {
     while (data.n > 0) {
         ssize_t n = write(fd, data.p, data.n);
@@ -78,9 +78,9 @@ static int write_all(int fd, struct bj_slice data)
 
 /* Some file systems report a failed write only at close(2); the descriptor is
  * invalid in any case. */
-static int fill(int fd, struct bj_slice data, mode_t mode, unsigned flags)
+static int save_fill(int fd, struct bj_slice data, mode_t mode, unsigned flags)
 {
-    int r = write_all(fd, data);
+    int r = save_write_all(fd, data);
     if (r == 0 && fchmod(fd, mode) < 0)
         r = -errno;
     if (r == 0 && (flags & BJ_SAVE_SYNC) && fsync(fd) < 0)
@@ -118,7 +118,7 @@ static int save(struct draft *d, struct bj_slice data, mode_t mode,
         return fd;
     d->exists = true;
     *ret_step = "write";
-    int r = fill(fd, data, mode, flags);
+    int r = save_fill(fd, data, mode, flags);
     if (r < 0)
         return r;
     *ret_step = "rename to";

@@ -82,7 +82,7 @@ void bj_secrets_free(struct bj_secrets *s)
 }
 
 /* Compare in a time that does not depend on where they differ. */
-static bool same(struct bj_slice a, struct bj_slice b)
+static bool secret_same(struct bj_slice a, struct bj_slice b)
 {
     unsigned char differ = a.n != b.n;
     for (size_t i = 0; i < a.n; i++)
@@ -98,14 +98,14 @@ static struct set *set_of(struct bj_secrets *s, const char *hash)
     return &s->known[h % SETS];
 }
 
-static bool is_known(struct bj_secrets *s, const char *hash,
-                     struct bj_slice secret)
+static bool secret_is_known(struct bj_secrets *s, const char *hash,
+                            struct bj_slice secret)
 {
     const struct set *set = set_of(s, hash);
     for (int i = 0; i < WAYS; i++) {
         const struct known *k = &set->way[i];
         if (k->hash[0] && strcmp(k->hash, hash) == 0 &&
-            same((struct bj_slice){k->secret, k->n}, secret))
+            secret_same((struct bj_slice){k->secret, k->n}, secret))
             return true;
     }
     return false;
@@ -126,7 +126,7 @@ static void remember(struct bj_secrets *s, const char *hash,
 
 /* --- wrong secrets --------------------------------------------------------*/
 
-static uint64_t key_of(const struct bj_secrets *s, struct bj_slice text)
+static uint64_t secret_key_of(const struct bj_secrets *s, struct bj_slice text)
 {
     uint64_t h =
         bj_hash(bj_hash(BJ_HASH, (struct bj_slice){(const char *)&s->seed,
@@ -167,7 +167,7 @@ static void find_all(struct bj_secrets *s, const struct bj_secret_client *c,
     const struct bj_slice text[SUBJECTS] = {
         address, {address.p, network}, c->name};
     for (int i = 0; i < SUBJECTS; i++)
-        ret[i] = find_tries(s, i, key_of(s, text[i]), now);
+        ret[i] = find_tries(s, i, secret_key_of(s, text[i]), now);
 }
 
 static bool may_try(struct bj_secrets *s, const struct bj_secret_client *c,
@@ -201,7 +201,7 @@ static bool compute(struct bj_secrets *s, const char *hash, const char *like,
     const char *want = hash ? hash : like ? like : dummy;
     const char *got = crypt_rn(text, want, &s->data, sizeof(s->data));
     bool right = got && got[0] != '*' &&
-                 same(bj_slice_str(got), bj_slice_str(want)) && hash;
+                 secret_same(bj_slice_str(got), bj_slice_str(want)) && hash;
     explicit_bzero(text, sizeof(text));
     return right;
 }
@@ -210,7 +210,7 @@ bool bj_secret_known(struct bj_secrets *s, const char *hash,
                      struct bj_slice secret)
 {
     pthread_mutex_lock(&s->lock);
-    bool known = hash && is_known(s, hash, secret);
+    bool known = hash && secret_is_known(s, hash, secret);
     pthread_mutex_unlock(&s->lock);
     return known;
 }

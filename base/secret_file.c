@@ -5,8 +5,8 @@
 #include <fcntl.h>
 
 /* Move s, a part of buf, to its start, as a string. */
-static int cut(const char *path, struct bj_slice s, char *buf,
-               struct bj_err *err)
+static int secret_file_cut(const char *path, struct bj_slice s, char *buf,
+                           struct bj_err *err)
 {
     if (s.n == 0)
         return bj_err_set(err, -EINVAL, "%s is empty", path);
@@ -26,7 +26,7 @@ int bj_secret_read(const char *path, char *buf, size_t cap, struct bj_err *err)
         return 0;
     int r = bj_file_read_private(AT_FDCWD, path, buf, cap, &s, err);
     if (r == 0)
-        r = cut(path, bj_slice_trim(s), buf, err);
+        r = secret_file_cut(path, bj_slice_trim(s), buf, err);
     if (r == 0)
         return 0;
     explicit_bzero(buf, cap);

@@ -2,12 +2,13 @@
 
 #include <errno.h>
 
-static bool is_blank(char c)
+static bool slice_is_blank(char c)
 {
     return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
-static inline bool cut(struct bj_slice *rest, char sep, struct bj_slice *ret)
+static inline bool slice_cut(struct bj_slice *rest, char sep,
+                             struct bj_slice *ret)
 {
     if (rest->n == 0)
         return false;
@@ -22,7 +23,7 @@ static inline bool cut(struct bj_slice *rest, char sep, struct bj_slice *ret)
 
 bool bj_slice_line(struct bj_slice *rest, struct bj_slice *ret_line)
 {
-    return cut(rest, '\n', ret_line);
+    return slice_cut(rest, '\n', ret_line);
 }
 
 bool bj_slice_word(struct bj_slice *rest, struct bj_slice *ret_word)
@@ -31,10 +32,10 @@ bool bj_slice_word(struct bj_slice *rest, struct bj_slice *ret_word)
         return false;
     const char *p = rest->p;
     const char *const end = p + rest->n;
-    while (p < end && is_blank(*p))
+    while (p < end && slice_is_blank(*p))
         p++;
     const char *const word = p;
-    while (p < end && !is_blank(*p))
+    while (p < end && !slice_is_blank(*p))
         p++;
     *rest = (struct bj_slice){p, (size_t)(end - p)};
     if (p == word)
@@ -45,16 +46,16 @@ bool bj_slice_word(struct bj_slice *rest, struct bj_slice *ret_word)
 
 bool bj_slice_field(struct bj_slice *rest, char sep, struct bj_slice *ret)
 {
-    return cut(rest, sep, ret);
+    return slice_cut(rest, sep, ret);
 }
 
 struct bj_slice bj_slice_trim(struct bj_slice s)
 {
-    while (s.n > 0 && is_blank(s.p[0])) {
+    while (s.n > 0 && slice_is_blank(s.p[0])) {
         s.p++;
         s.n--;
     }
-    while (s.n > 0 && is_blank(s.p[s.n - 1]))
+    while (s.n > 0 && slice_is_blank(s.p[s.n - 1]))
         s.n--;
     return s;
 }

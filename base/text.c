@@ -117,7 +117,7 @@ size_t bj_text_ident(struct bj_slice s, char *dst, size_t cap)
     return out;
 }
 
-static int hex(char c)
+static int text_hex(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -134,8 +134,8 @@ size_t bj_text_unescape_unit(struct bj_slice s, char *dst, size_t cap)
     for (size_t in = 0; in < s.n && out < cap - 1; out++) {
         int hi = -1, lo = -1;
         if (s.n - in >= 4 && s.p[in] == '\\' && s.p[in + 1] == 'x') {
-            hi = hex(s.p[in + 2]);
-            lo = hex(s.p[in + 3]);
+            hi = text_hex(s.p[in + 2]);
+            lo = text_hex(s.p[in + 3]);
         }
         bool escape = hi >= 0 && lo >= 0;
         dst[out] = escape ? (char)(hi * 16 + lo) : s.p[in];

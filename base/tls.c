@@ -59,7 +59,7 @@ static void free_pem(struct pem *p)
     free(p->buf);
 }
 
-static int bad(struct bj_err *err, const char *what, int code)
+static int tls_bad(struct bj_err *err, const char *what, int code)
 {
     return bj_err_say(err, code == GNUTLS_E_MEMORY_ERROR ? -ENOMEM : -EINVAL,
                       "%s: %s", what, gnutls_strerror(code));
@@ -95,7 +95,7 @@ static int load_own(struct bj_tls *t, const struct bj_tls_conf *conf,
         snprintf(both, sizeof(both), "%s and %s", cert.name, key.name);
         int code = gnutls_certificate_set_x509_key_mem2(
             t->cred, &cert.data, &key.data, GNUTLS_X509_FMT_PEM, NULL, 0);
-        r = code < 0 ? bad(err, both, code) : 0;
+        r = code < 0 ? tls_bad(err, both, code) : 0;
         t->expires = end_of(&cert.data);
     }
     free_pem(&cert);
@@ -114,7 +114,8 @@ static int load_clients(struct bj_tls *t, const struct bj_tls_conf *conf,
         int code = gnutls_certificate_set_x509_trust_mem(t->cred, &ca.data,
                                                          GNUTLS_X509_FMT_PEM);
         if (code <= 0)
-            r = bad(err, ca.name, code ? code : GNUTLS_E_NO_CERTIFICATE_FOUND);
+            r = tls_bad(err, ca.name,
+                        code ? code : GNUTLS_E_NO_CERTIFICATE_FOUND);
     }
     free_pem(&ca);
     return r;
@@ -143,8 +144,9 @@ static int load_priority(struct bj_tls *t, const struct bj_tls_conf *conf,
     int code = s.failed ? GNUTLS_E_MEMORY_ERROR
                         : gnutls_priority_init(&t->priority, s.p, &at);
     bj_buf_free(&s);
-    return code < 0 ? bad(err, "tls_server_config: versions and curves", code)
-                    : 0;
+    return code < 0
+               ? tls_bad(err, "tls_server_config: versions and curves", code)
+               : 0;
 }
 
 static int copy_list(struct bj_strv *to, const struct bj_strv *from)
@@ -349,7 +351,7 @@ bool bj_tls_recheck(struct bj_tls *t, gnutls_session_t session)
            t->client_auth >= BJ_CLIENT_IF_GIVEN && is_good(t, session);
 }
 
-static void put_name(struct bj_buf *b, const char *kind, struct bj_slice s)
+static void tls_put_name(struct bj_buf *b, const char *kind, struct bj_slice s)
 {
     for (size_t i = 0; i < s.n; i++)
         if ((unsigned char)s.p[i] < 0x20 || s.p[i] == 0x7f)
@@ -359,7 +361,7 @@ static void put_name(struct bj_buf *b, const char *kind, struct bj_slice s)
     bj_buf_put(b, "", 1);
 }
 
-static void put_names(gnutls_x509_crt_t crt, struct bj_buf *b)
+static void tls_put_names(gnutls_x509_crt_t crt, struct bj_buf *b)
 {
     static const char *const kinds[] = {[GNUTLS_SAN_DNSNAME] = "dns:",
                                         [GNUTLS_SAN_RFC822NAME] = "email:",
@@ -368,7 +370,7 @@ static void put_names(gnutls_x509_crt_t crt, struct bj_buf *b)
     size_t n = sizeof(text);
     int kind;
     if (gnutls_x509_crt_get_dn(crt, text, &n) == 0)
-        put_name(b, "subject:", (struct bj_slice){text, n});
+        tls_put_name(b, "subject:", (struct bj_slice){text, n});
     n = sizeof(text);
     /* Only one name counts: with two, there is none. */
     size_t more = sizeof(text);
@@ -378,11 +380,11 @@ static void put_names(gnutls_x509_crt_t crt, struct bj_buf *b)
             GNUTLS_E_REQUESTED_DATA_NOT_AVAILABLE &&
         gnutls_x509_crt_get_dn_by_oid(crt, GNUTLS_OID_X520_COMMON_NAME, 0, 0,
                                       text, &n) == 0)
-        put_name(b, "cn:", (struct bj_slice){text, n});
+        tls_put_name(b, "cn:", (struct bj_slice){text, n});
     for (unsigned i = 0; san(crt, i, text, &n, &kind); i++)
         if (kind >= 0 && (size_t)kind < sizeof(kinds) / sizeof(kinds[0]) &&
             kinds[kind])
-            put_name(b, kinds[kind], (struct bj_slice){text, n});
+            tls_put_name(b, kinds[kind], (struct bj_slice){text, n});
 }
 
 int bj_tls_names(struct bj_tls *t, gnutls_session_t session, struct bj_buf *ret,
@@ -391,7 +393,7 @@ int bj_tls_names(struct bj_tls *t, gnutls_session_t session, struct bj_buf *ret,
     gnutls_x509_crt_t crt;
     if (t->client_auth < BJ_CLIENT_IF_GIVEN || peer_crt(session, &crt) < 0)
         return -ENOENT;
-    put_names(crt, ret);
+    tls_put_names(crt, ret);
     *ret_until = gnutls_x509_crt_get_expiration_time(crt);
     gnutls_x509_crt_deinit(crt);
     return ret->failed ? -ENOMEM : 0;

@@ -59,7 +59,7 @@ const char *bj_tz_name(const struct bj_tz *z)
 }
 
 /* The index of the span that contains a time. */
-static size_t find(const struct bj_tz *z, int64_t sec)
+static size_t tz_find(const struct bj_tz *z, int64_t sec)
 {
     size_t from = 0, to = z->n;
     while (to - from > 1) {
@@ -74,17 +74,17 @@ static size_t find(const struct bj_tz *z, int64_t sec)
 
 int bj_tz_offset(const struct bj_tz *z, int64_t sec)
 {
-    return z->span[find(z, sec)].offset;
+    return z->span[tz_find(z, sec)].offset;
 }
 
 const char *bj_tz_short(const struct bj_tz *z, int64_t sec)
 {
-    return z->span[find(z, sec)].abbreviation;
+    return z->span[tz_find(z, sec)].abbreviation;
 }
 
 int64_t bj_tz_sec(const struct bj_tz *z, int64_t local_sec)
 {
-    size_t i = find(z, local_sec - MOST);
+    size_t i = tz_find(z, local_sec - MOST);
     for (; i + 1 < z->n; i++) {
         const int64_t at = local_sec - z->span[i].offset;
         if (at < z->span[i + 1].start)
@@ -125,7 +125,7 @@ struct rule {
     struct when from, until; /* of daylight-saving time */
 };
 
-static bool take(struct bj_slice *s, char c)
+static bool tz_take(struct bj_slice *s, char c)
 {
     if (s->n == 0 || s->p[0] != c)
         return false;
@@ -138,7 +138,7 @@ static bool is_letter(char c)
     return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
-static bool is_digit(char c)
+static bool tz_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -146,10 +146,10 @@ static bool is_digit(char c)
 /* "CET" or "<+0330>". */
 static bool read_short(struct bj_slice *s, char ret[SHORT])
 {
-    const bool quoted = take(s, '<');
+    const bool quoted = tz_take(s, '<');
     size_t n = 0;
     while (n < s->n && (is_letter(s->p[n]) ||
-                        (quoted && (is_digit(s->p[n]) || s->p[n] == '+' ||
+                        (quoted && (tz_is_digit(s->p[n]) || s->p[n] == '+' ||
                                     s->p[n] == '-'))))
         n++;
     if (n < 3 || n >= SHORT)
@@ -157,13 +157,14 @@ static bool read_short(struct bj_slice *s, char ret[SHORT])
     memcpy(ret, s->p, n);
     ret[n] = '\0';
     *s = (struct bj_slice){s->p + n, s->n - n};
-    return !quoted || take(s, '>');
+    return !quoted || tz_take(s, '>');
 }
 
 static bool read_int(struct bj_slice *s, unsigned most, int *ret)
 {
     uint64_t v;
-    if (s->n == 0 || !is_digit(s->p[0]) || !bj_slice_number(s, &v) || v > most)
+    if (s->n == 0 || !tz_is_digit(s->p[0]) || !bj_slice_number(s, &v) ||
+        v > most)
         return false;
     *ret = (int)v;
     return true;
@@ -173,12 +174,12 @@ static bool read_int(struct bj_slice *s, unsigned most, int *ret)
 static bool read_clock(struct bj_slice *s, int *ret)
 {
     int part[3] = {0, 0, 0};
-    const bool minus = take(s, '-');
+    const bool minus = tz_take(s, '-');
     if (!minus)
-        take(s, '+');
+        tz_take(s, '+');
     if (!read_int(s, 167, &part[0]))
         return false;
-    for (int i = 1; i < 3 && take(s, ':'); i++)
+    for (int i = 1; i < 3 && tz_take(s, ':'); i++)
         if (!read_int(s, 59, &part[i]))
             return false;
     *ret = part[0] * 3600 + part[1] * 60 + part[2];
@@ -190,21 +191,21 @@ static bool read_clock(struct bj_slice *s, int *ret)
 static bool read_when(struct bj_slice *s, struct when *w)
 {
     *w = (struct when){.kind = 'D', .sec = 2 * 3600};
-    if (!take(s, ','))
+    if (!tz_take(s, ','))
         return false;
     bool ok;
-    if (take(s, 'M')) {
+    if (tz_take(s, 'M')) {
         w->kind = 'M';
-        ok = read_int(s, 12, &w->month) && w->month > 0 && take(s, '.') &&
-             read_int(s, 5, &w->week) && w->week > 0 && take(s, '.') &&
+        ok = read_int(s, 12, &w->month) && w->month > 0 && tz_take(s, '.') &&
+             read_int(s, 5, &w->week) && w->week > 0 && tz_take(s, '.') &&
              read_int(s, 6, &w->day);
-    } else if (take(s, 'J')) {
+    } else if (tz_take(s, 'J')) {
         w->kind = 'J';
         ok = read_int(s, 365, &w->day) && w->day > 0;
     } else {
         ok = read_int(s, 365, &w->day);
     }
-    return ok && (!take(s, '/') || read_clock(s, &w->sec));
+    return ok && (!tz_take(s, '/') || read_clock(s, &w->sec));
 }
 
 static bool read_rule(struct bj_slice s, struct rule *r)
@@ -259,7 +260,7 @@ static struct span *room_of(struct bj_tz *z)
     return (struct span *)(void *)(z + 1);
 }
 
-static void add(struct bj_tz *z, int64_t start, const struct span *time)
+static void tz_add(struct bj_tz *z, int64_t start, const struct span *time)
 {
     if (z->n == SPANS || (z->n > 0 && start < z->span[z->n - 1].start))
         return;
@@ -272,7 +273,7 @@ static void add(struct bj_tz *z, int64_t start, const struct span *time)
 static void add_rule(struct bj_tz *z, const struct rule *r, int64_t after)
 {
     if (z->n == 0)
-        add(z, INT64_MIN, &r->time[0]);
+        tz_add(z, INT64_MIN, &r->time[0]);
     for (int year = FIRST_YEAR; r->changes && year <= LAST_YEAR; year++) {
         const int64_t on = local_of(&r->from, year) - r->time[0].offset;
         const int64_t off = local_of(&r->until, year) - r->time[1].offset;
@@ -280,7 +281,7 @@ static void add_rule(struct bj_tz *z, const struct rule *r, int64_t after)
         for (int i = 0; i < 2; i++) {
             const int64_t at = i == first ? on : off;
             if (at > after)
-                add(z, at, &r->time[i == first]);
+                tz_add(z, at, &r->time[i == first]);
         }
     }
 }
@@ -355,14 +356,14 @@ static bool read_data(struct bj_slice s, struct bj_tz *z)
     const char *types = which + count[COUNT_TIMES];
     if (!read_type(types, count, 0, &one))
         return false;
-    add(z, INT64_MIN, &one);
+    tz_add(z, INT64_MIN, &one);
     for (uint32_t i = 0; i < count[COUNT_TIMES]; i++) {
         if (!read_type(types, count, (unsigned char)which[i], &one))
             return false;
-        add(z, be64(times + (size_t)i * 8), &one);
+        tz_add(z, be64(times + (size_t)i * 8), &one);
     }
     struct bj_slice rest = {s.p + HEADER + bytes, s.n - HEADER - bytes}, line;
-    if (!take(&rest, '\n') || rest.n == 0 || rest.p[rest.n - 1] != '\n' ||
+    if (!tz_take(&rest, '\n') || rest.n == 0 || rest.p[rest.n - 1] != '\n' ||
         !bj_slice_line(&rest, &line))
         return false;
     if (line.n == 0)
@@ -375,7 +376,7 @@ static bool read_data(struct bj_slice s, struct bj_tz *z)
 
 /* -EBADMSG: damaged; -EINVAL: it counts leap seconds, or has no times of 64
  * bits. */
-static int read_file(struct bj_slice s, struct bj_tz *z)
+static int tz_read_file(struct bj_slice s, struct bj_tz *z)
 {
     uint32_t count[COUNTS];
     size_t bytes;
@@ -393,12 +394,13 @@ static int read_file(struct bj_slice s, struct bj_tz *z)
  */
 
 /* Can the name be that of a file of the database? */
-static bool is_name(struct bj_slice s)
+static bool tz_is_name(struct bj_slice s)
 {
     if (s.n == 0 || s.n >= BJ_TZ_NAME || s.p[0] == '/' || s.p[0] == '.')
         return false;
     for (size_t i = 0; i < s.n; i++)
-        if (!is_letter(s.p[i]) && !is_digit(s.p[i]) && !strchr("+-_/", s.p[i]))
+        if (!is_letter(s.p[i]) && !tz_is_digit(s.p[i]) &&
+            !strchr("+-_/", s.p[i]))
             return false;
     return true;
 }
@@ -419,7 +421,7 @@ static int load_file(const char *name, struct bj_tz *z, struct bj_err *err)
                        "'%s' is not a time zone of this machine, such as "
                        "Europe/Paris (%s)",
                        name, path);
-    else if ((r = read_file(text, z)) < 0)
+    else if ((r = tz_read_file(text, z)) < 0)
         r = bj_err_set(err, r,
                        r == -EINVAL
                            ? "%s: counts leap seconds, or is too old a format"
@@ -441,10 +443,10 @@ int bj_tz_load(const char *name, struct bj_tz **ret, struct bj_err *err)
     snprintf(z->name, sizeof(z->name), "%s", name ? name : "");
     int r = 0;
     if (bj_slice_eq(s, BJ_SLICE("UTC")))
-        add(z, INT64_MIN, &utc_span);
+        tz_add(z, INT64_MIN, &utc_span);
     else if (s.n < BJ_TZ_NAME && read_rule(s, &rule))
         add_rule(z, &rule, INT64_MIN);
-    else if (is_name(s))
+    else if (tz_is_name(s))
         r = load_file(name, z, err);
     else
         r = bj_err_set(err, -EINVAL,

@@ -28,7 +28,7 @@ static void stamp_files(const struct bj_web *w,
         ret[i] = stamp_of(file[i]);
 }
 
-static bool same(const struct bj_web_stamp *a, const struct bj_web_stamp *b)
+static bool web_same(const struct bj_web_stamp *a, const struct bj_web_stamp *b)
 {
     for (int i = 0; i < BJ_WEB_FILES; i++)
         if (a[i].nsec != b[i].nsec || a[i].dev != b[i].dev ||
@@ -37,8 +37,8 @@ static bool same(const struct bj_web_stamp *a, const struct bj_web_stamp *b)
     return true;
 }
 
-static int load(struct bj_web *w, const char *option, const char *path,
-                struct bj_err *err)
+static int web_load(struct bj_web *w, const char *option, const char *path,
+                    struct bj_err *err)
 {
     struct bj_err why = {0};
     char text[240];
@@ -66,7 +66,7 @@ int bj_web_new(const char *option, const char *path, struct bj_web **ret,
     if (!w)
         return bj_err_set(err, -ENOMEM, "%s", option);
     w->refs = 1;
-    int r = path && path[0] ? load(w, option, path, err) : 0;
+    int r = path && path[0] ? web_load(w, option, path, err) : 0;
     if (r < 0)
         bj_web_unref(w);
     else
@@ -98,7 +98,7 @@ bool bj_web_changed(const struct bj_web *w, struct bj_web_watch *watch,
         return false;
     watch->next_usec = now_usec + CHECK_USEC;
     stamp_files(w, now);
-    if (same(now, w->stamp) || same(now, watch->tried))
+    if (web_same(now, w->stamp) || web_same(now, watch->tried))
         return false;
     memcpy(watch->tried, now, sizeof(now));
     return true;

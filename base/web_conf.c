@@ -72,12 +72,13 @@ const char *bj_web_conf_any_hash(const struct bj_web_conf *c)
 /* --- values ----------------------------------------------------------------
  */
 
-static int wrong(struct walk *w, const yaml_node_t *n, const char *what)
+static int web_conf_wrong(struct walk *w, const yaml_node_t *n,
+                          const char *what)
 {
     return bj_yaml_wrong(&w->yaml, n->start_mark, "%s", what);
 }
 
-static int no_memory(struct walk *w)
+static int web_conf_no_memory(struct walk *w)
 {
     return bj_err_set(w->yaml.err, -ENOMEM, "%s", w->yaml.name);
 }
@@ -91,12 +92,13 @@ static bool is_line(struct bj_slice s)
     return s.p != NULL;
 }
 
-static int take_file(struct walk *w, const yaml_node_t *value, void *at)
+static int web_conf_take_file(struct walk *w, const yaml_node_t *value,
+                              void *at)
 {
     struct bj_slice s = bj_yaml_text(value), dir = bj_slice_str(w->yaml.name);
     char **ret = at;
     if (!is_line(s))
-        return wrong(w, value, "the name of a file was expected");
+        return web_conf_wrong(w, value, "the name of a file was expected");
     if (s.n == 0)
         return 0;
     while (dir.n > 0 && dir.p[dir.n - 1] != '/')
@@ -105,7 +107,7 @@ static int take_file(struct walk *w, const yaml_node_t *value, void *at)
         dir.n = 0;
     if (asprintf(ret, "%.*s%.*s", (int)dir.n, dir.p, (int)s.n, s.p) < 0) {
         *ret = NULL;
-        return no_memory(w);
+        return web_conf_no_memory(w);
     }
     return 0;
 }
@@ -115,14 +117,14 @@ static int take_pem(struct walk *w, const yaml_node_t *value, void *at)
     struct bj_slice s = bj_yaml_text(value);
     char **ret = at;
     if (!s.p || memchr(s.p, '\0', s.n))
-        return wrong(w, value, "a text in PEM was expected");
+        return web_conf_wrong(w, value, "a text in PEM was expected");
     *ret = s.n ? strndup(s.p, s.n) : NULL;
-    return s.n && !*ret ? no_memory(w) : 0;
+    return s.n && !*ret ? web_conf_no_memory(w) : 0;
 }
 
 static int add_text(struct walk *w, struct bj_strv *l, struct bj_slice s)
 {
-    return bj_strv_add(l, strndup(s.p, s.n)) ? 0 : no_memory(w);
+    return bj_strv_add(l, strndup(s.p, s.n)) ? 0 : web_conf_no_memory(w);
 }
 
 /* Call take for each scalar of a list. */
@@ -134,14 +136,14 @@ static int each_text(struct walk *w, const yaml_node_t *value,
     if (value->type == YAML_SCALAR_NODE && value->data.scalar.length == 0)
         return 0;
     if (value->type != YAML_SEQUENCE_NODE)
-        return wrong(w, value, "a list was expected");
+        return web_conf_wrong(w, value, "a list was expected");
     int r = 0;
     for (yaml_node_item_t *i = value->data.sequence.items.start;
          r == 0 && i < value->data.sequence.items.top; i++) {
         const yaml_node_t *n = yaml_document_get_node(w->doc, *i);
         if (bj_yaml_text(n).n == 0 || !is_line(bj_yaml_text(n)) ||
             at->n == LIST_MAX)
-            return wrong(w, n, "a list of texts was expected");
+            return web_conf_wrong(w, n, "a list of texts was expected");
         r = take(w, n, at);
     }
     return r;
@@ -198,7 +200,7 @@ static int none_of(struct walk *w, const yaml_node_t *n, const char *what,
     if (got.p)
         bj_suggest_or_list(got, at, ctx, list, sizeof(list));
     snprintf(text, sizeof(text), "%s: %s", what, list);
-    return wrong(w, n, text);
+    return web_conf_wrong(w, n, text);
 }
 
 static int take_curve(struct walk *w, const yaml_node_t *n, void *at)
@@ -252,7 +254,7 @@ static int take_bool(struct walk *w, const yaml_node_t *value, void *at)
     bj_text_clean(s, shown, sizeof(shown));
     snprintf(text, sizeof(text), "true or false was expected, not '%s'", shown);
     if (!bj_slice_eq(s, BJ_SLICE("true")) && !bj_slice_eq(s, BJ_SLICE("false")))
-        return wrong(w, value, text);
+        return web_conf_wrong(w, value, text);
     *(bool *)at = s.p[0] == 't';
     return 0;
 }
@@ -263,14 +265,16 @@ static int take_http2(struct walk *w, const yaml_node_t *value, void *at)
     (void)at;
     int r = take_bool(w, value, &wanted);
     if (r == 0 && wanted)
-        return wrong(w, value, "http2: HTTP/2 is not served, only HTTP/1.1");
+        return web_conf_wrong(w, value,
+                              "http2: HTTP/2 is not served, only HTTP/1.1");
     return r;
 }
 
 static int take_duration(struct walk *w, const yaml_node_t *value, void *at)
 {
     if (bj_duration_parse(bj_yaml_text(value), at) < 0)
-        return wrong(w, value, "interval: a duration such as 10ms is needed");
+        return web_conf_wrong(w, value,
+                              "interval: a duration such as 10ms is needed");
     return 0;
 }
 
@@ -278,7 +282,8 @@ static int take_count(struct walk *w, const yaml_node_t *value, void *at)
 {
     uint64_t n = 0;
     if (bj_slice_u64(bj_yaml_text(value), &n) < 0 || n > 1000000)
-        return wrong(w, value, "burst: a number up to 1000000 is needed");
+        return web_conf_wrong(w, value,
+                              "burst: a number up to 1000000 is needed");
     *(uint64_t *)at = n;
     return 0;
 }
@@ -301,10 +306,10 @@ static int take_field(struct walk *w, const yaml_node_t *key,
             return f->take(w, value, (char *)base + f->off);
         snprintf(text, sizeof(text), "%s is not supported: %s", f->name,
                  f->help);
-        return wrong(w, key, text);
+        return web_conf_wrong(w, key, text);
     }
     if (!is_line(bj_yaml_text(key)))
-        return wrong(w, key, "a name was expected");
+        return web_conf_wrong(w, key, "a name was expected");
     return none_of(w, key, "key", field_at, fields);
 }
 
@@ -327,12 +332,12 @@ static int take_fields(struct walk *w, const yaml_node_t *map,
     if (map->type == YAML_SCALAR_NODE && map->data.scalar.length == 0)
         return 0;
     if (map->type != YAML_MAPPING_NODE)
-        return wrong(w, map, "a mapping was expected");
+        return web_conf_wrong(w, map, "a mapping was expected");
     for (yaml_node_pair_t *p = map->data.mapping.pairs.start;
          r == 0 && p < map->data.mapping.pairs.top; p++) {
         const yaml_node_t *key = yaml_document_get_node(w->doc, p->key);
         if (is_repeated(w, map, p))
-            return wrong(w, key, "a key comes twice");
+            return web_conf_wrong(w, key, "a key comes twice");
         r = take_field(w, key, yaml_document_get_node(w->doc, p->value), fields,
                        base);
     }
@@ -345,21 +350,21 @@ static int add_user(struct walk *w, const yaml_node_t *key,
     struct bj_web_conf *c = w->conf;
     struct bj_slice name = bj_yaml_text(key), hash = bj_yaml_text(value);
     if (name.n == 0 || memchr(name.p, ':', name.n) || !is_line(name))
-        return wrong(w, key, "basic_auth_users: a name is needed");
+        return web_conf_wrong(w, key, "basic_auth_users: a name is needed");
     if (!hash.p || strlen(hash.p) != hash.n || !bj_secret_usable(hash.p))
-        return wrong(w, value,
-                     "basic_auth_users: the password must be hashed (bcrypt)");
+        return web_conf_wrong(
+            w, value, "basic_auth_users: the password must be hashed (bcrypt)");
     if (bj_web_conf_hash(c, name))
-        return wrong(w, key, "basic_auth_users: a key comes twice");
+        return web_conf_wrong(w, key, "basic_auth_users: a key comes twice");
     struct bj_webuser *v =
         reallocarray(c->user, c->users + 1, sizeof(*c->user));
     if (!v)
-        return no_memory(w);
+        return web_conf_no_memory(w);
     c->user = v;
     v += c->users++;
     v->name = strndup(name.p, name.n);
     v->hash = strndup(hash.p, hash.n);
-    return v->name && v->hash ? 0 : no_memory(w);
+    return v->name && v->hash ? 0 : web_conf_no_memory(w);
 }
 
 static int take_users(struct walk *w, const yaml_node_t *value, void *at)
@@ -369,7 +374,7 @@ static int take_users(struct walk *w, const yaml_node_t *value, void *at)
     if (value->type == YAML_SCALAR_NODE && value->data.scalar.length == 0)
         return 0;
     if (value->type != YAML_MAPPING_NODE)
-        return wrong(w, value, "basic_auth_users holds NAME: HASH");
+        return web_conf_wrong(w, value, "basic_auth_users holds NAME: HASH");
     for (yaml_node_pair_t *p = value->data.mapping.pairs.start;
          r == 0 && p < value->data.mapping.pairs.top; p++)
         r = add_user(w, yaml_document_get_node(w->doc, p->key),
@@ -380,11 +385,11 @@ static int take_users(struct walk *w, const yaml_node_t *value, void *at)
 #define TLS(member) offsetof(struct bj_tls_conf, member)
 
 static const struct field tls_fields[] = {
-    {"cert_file", take_file, TLS(cert.file), NULL},
-    {"key_file", take_file, TLS(key.file), NULL},
+    {"cert_file", web_conf_take_file, TLS(cert.file), NULL},
+    {"key_file", web_conf_take_file, TLS(key.file), NULL},
     {"cert", take_pem, TLS(cert.text), NULL},
     {"key", take_pem, TLS(key.text), NULL},
-    {"client_ca_file", take_file, TLS(client_ca.file), NULL},
+    {"client_ca_file", web_conf_take_file, TLS(client_ca.file), NULL},
     {"client_ca", take_pem, TLS(client_ca.text), NULL},
     {"client_auth_type", take_auth, TLS(client_auth), NULL},
     {"client_allowed_sans", take_sans, TLS(sans), NULL},
@@ -440,7 +445,7 @@ static int take_tls(struct walk *w, const yaml_node_t *value, void *at)
     char text[120];
     t->given = true;
     snprintf(text, sizeof(text), "tls_server_config: %s", bad ? bad : "");
-    return bad ? wrong(w, value, text) : 0;
+    return bad ? web_conf_wrong(w, value, text) : 0;
 }
 
 static int take_header(struct walk *w, const yaml_node_t *key,
@@ -460,15 +465,16 @@ static int take_header(struct walk *w, const yaml_node_t *key,
     while (i < known_n && !bj_slice_eq(name, bj_slice_str(known[i].name)))
         i++;
     if (i == known_n)
-        return wrong(w, key,
-                     "headers: expected Content-Security-Policy, "
-                     "Strict-Transport-Security, X-Content-Type-Options, "
-                     "X-Frame-Options or X-XSS-Protection");
+        return web_conf_wrong(
+            w, key,
+            "headers: expected Content-Security-Policy, "
+            "Strict-Transport-Security, X-Content-Type-Options, "
+            "X-Frame-Options or X-XSS-Protection");
     bool good = !known[i].only[0];
     for (const char *const *o = known[i].only; *o; o++)
         good = good || bj_slice_eq(s, bj_slice_str(*o));
     if (!is_line(s) || (!good && s.n > 0))
-        return wrong(
+        return web_conf_wrong(
             w, value,
             "headers: expected nosniff for X-Content-Type-Options, deny or "
             "sameorigin for X-Frame-Options, a line for others");
@@ -478,7 +484,7 @@ static int take_header(struct walk *w, const yaml_node_t *key,
         n++;
     w->conf->header[n].value = strndup(s.p, s.n);
     if (!w->conf->header[n].value)
-        return no_memory(w);
+        return web_conf_no_memory(w);
     w->conf->header[n].name = known[i].name;
     return 0;
 }
@@ -488,12 +494,12 @@ static int take_headers(struct walk *w, const yaml_node_t *value, void *at)
     int r = 0;
     (void)at;
     if (value->type != YAML_MAPPING_NODE)
-        return wrong(w, value, "headers holds NAME: VALUE");
+        return web_conf_wrong(w, value, "headers holds NAME: VALUE");
     for (yaml_node_pair_t *p = value->data.mapping.pairs.start;
          r == 0 && p < value->data.mapping.pairs.top; p++) {
         const yaml_node_t *key = yaml_document_get_node(w->doc, p->key);
         r = is_repeated(w, value, p)
-                ? wrong(w, key, "headers: a key comes twice")
+                ? web_conf_wrong(w, key, "headers: a key comes twice")
                 : take_header(w, key, yaml_document_get_node(w->doc, p->value));
     }
     return r;

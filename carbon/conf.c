@@ -76,7 +76,8 @@ const struct bj_opt bj_carbon_opts[] = {
 /* --- the plan --------------------------------------------------------------*/
 
 /* The value of "PROVIDER=VALUE" in a list; NULL: none. */
-static const char *value_of(const struct bj_strv *list, const char *provider)
+static const char *conf_value_of(const struct bj_strv *list,
+                                 const char *provider)
 {
     size_t n = strlen(provider);
     for (size_t i = 0; i < list->n; i++)
@@ -127,7 +128,7 @@ static int check_list(const struct bj_strv *list, const char *option,
                               "%s: '%s': expected a provider named in "
                               "emissions.provider that takes one",
                               option, list->v[i]);
-        if (value_of(list, s->provider->name) != rest.p)
+        if (conf_value_of(list, s->provider->name) != rest.p)
             return bj_err_set(err, -EINVAL, "%s: '%s': given twice", option,
                               list->v[i]);
     }
@@ -158,7 +159,7 @@ static int set_zone(const struct bj_carbon_conf *conf,
     const struct bj_carbon_provider *p = s->provider;
     const char *zone = p->zone, *country = p->country;
     if (p->zoned) {
-        zone = value_of(&conf->zones, p->name);
+        zone = conf_value_of(&conf->zones, p->name);
         if (!zone && p->source == BJ_CARBON_FILE && plan->country)
             zone = plan->country->iso2;
         if (!zone)
@@ -198,14 +199,14 @@ static int set_http(const struct bj_carbon_conf *conf, struct bj_carbon_slot *s,
                     struct bj_err *err)
 {
     const struct bj_carbon_provider *p = s->provider;
-    const char *url = value_of(&conf->urls, p->name);
+    const char *url = conf_value_of(&conf->urls, p->name);
     s->origin = url ? url : p->origin;
     if (!is_origin(s->origin))
         return bj_err_set(err, -EINVAL,
                           "emissions.url: '%s=%s': expected http:// or "
                           "https://, without a query",
                           p->name, s->origin);
-    s->token_file = value_of(&conf->token_files, p->name);
+    s->token_file = conf_value_of(&conf->token_files, p->name);
     if (has_token(p) && !s->token_file)
         return bj_err_set(err, -EINVAL,
                           "emissions.token-file: expected %s=PATH, since "

@@ -29,8 +29,8 @@ struct reader {
     struct bj_err *err;
 };
 
-static int bad(const struct reader *d, int code, const char *what,
-               struct bj_slice got, const char *expected)
+static int factor_file_bad(const struct reader *d, int code, const char *what,
+                           struct bj_slice got, const char *expected)
 {
     char text[64];
     bj_text_clean(got, text, sizeof(text));
@@ -60,8 +60,8 @@ static int read_stamp(const struct reader *d, struct bj_slice s,
 {
     int64_t sec;
     if (bj_stamp_sec(s, BJ_STAMP_ZONED, &sec) < 0 || sec < 0)
-        return bad(d, -EINVAL, what, s,
-                   "expected a time such as 2026-11-20T15:00:00Z");
+        return factor_file_bad(d, -EINVAL, what, s,
+                               "expected a time such as 2026-11-20T15:00:00Z");
     *ret = (uint64_t)sec;
     return 0;
 }
@@ -71,7 +71,8 @@ static int read_year(const struct reader *d, struct bj_slice s, uint64_t *start,
 {
     uint64_t y;
     if (bj_slice_u64(s, &y) < 0 || y < 1970 || y > 2500)
-        return bad(d, -EINVAL, "year", s, "expected a year such as 2026");
+        return factor_file_bad(d, -EINVAL, "year", s,
+                               "expected a year such as 2026");
     *start = (uint64_t)bj_days_from_civil((int)y, 1, 1) * 86400;
     *end = (uint64_t)bj_days_from_civil((int)y + 1, 1, 1) * 86400;
     return 0;
@@ -83,8 +84,8 @@ static int read_period(const struct reader *d, const struct bj_slice *f,
     uint64_t end = 0;
     bool year = f[YEAR].n > 0, stamps = f[START].n > 0 && f[END].n > 0;
     if (year == stamps || (year && (f[START].n > 0 || f[END].n > 0)))
-        return bad(d, -EINVAL, "", f[START],
-                   "expected start and end, or year instead");
+        return factor_file_bad(d, -EINVAL, "", f[START],
+                               "expected start and end, or year instead");
     int r = year ? read_year(d, f[YEAR], &ret->start_sec, &end)
                  : read_stamp(d, f[START], "start", &ret->start_sec);
     if (r == 0 && stamps)
@@ -92,8 +93,9 @@ static int read_period(const struct reader *d, const struct bj_slice *f,
     if (r < 0)
         return r;
     if (end <= ret->start_sec || end - ret->start_sec > YEAR_SEC_MAX)
-        return bad(d, -EINVAL, "end", f[END],
-                   "expected a time after start, at most a year later");
+        return factor_file_bad(
+            d, -EINVAL, "end", f[END],
+            "expected a time after start, at most a year later");
     ret->len_sec = (uint32_t)(end - ret->start_sec);
     return 0;
 }
@@ -103,21 +105,23 @@ static int read_estimated(const struct reader *d, struct bj_slice s, bool *ret)
     *ret = bj_slice_eq(s, BJ_SLICE("true"));
     if (*ret || s.n == 0 || bj_slice_eq(s, BJ_SLICE("false")))
         return 0;
-    return bad(d, -EINVAL, "estimated", s, "expected true or false");
+    return factor_file_bad(d, -EINVAL, "estimated", s,
+                           "expected true or false");
 }
 
-static int read_row(struct reader *d, const struct bj_slice *f)
+static int factor_file_read_row(struct reader *d, const struct bj_slice *f)
 {
     struct bj_carbon_point p = {.fetched_sec = d->want->fetched_sec};
     enum bj_factor_kind kind;
     if (f[ZONE].n == 0 || f[ZONE].n >= BJ_ZONE_MAX)
-        return bad(d, -EINVAL, "zone", f[ZONE], "expected a name");
+        return factor_file_bad(d, -EINVAL, "zone", f[ZONE], "expected a name");
     if (bj_factor_kind_parse(f[KIND], &kind) < 0)
-        return bad(d, -EINVAL, "kind", f[KIND],
-                   "expected average_lifecycle, average_direct or marginal");
+        return factor_file_bad(
+            d, -EINVAL, "kind", f[KIND],
+            "expected average_lifecycle, average_direct or marginal");
     if (bj_factor_grams(f[GRAMS], &p.mg_per_kwh) < 0)
-        return bad(d, -EINVAL, "g_per_kwh", f[GRAMS],
-                   "expected a number above 0, at most 5000");
+        return factor_file_bad(d, -EINVAL, "g_per_kwh", f[GRAMS],
+                               "expected a number above 0, at most 5000");
     if (read_period(d, f, &p) < 0 ||
         read_estimated(d, f[ESTIMATED], &p.estimated) < 0)
         return -EINVAL;
@@ -126,12 +130,14 @@ static int read_row(struct reader *d, const struct bj_slice *f)
     p.kind = (uint8_t)kind;
     int r = bj_points_add(&d->points, p);
     if (r == -E2BIG)
-        return bad(d, -EFBIG, "", f[ZONE], "too many rows of this zone");
+        return factor_file_bad(d, -EFBIG, "", f[ZONE],
+                               "too many rows of this zone");
     return r < 0 ? bj_err_set(d->err, r, "%s", d->name) : 0;
 }
 
-static void begin(struct reader *d, const char *name,
-                  const struct bj_factor_rows *want, struct bj_err *err)
+static void factor_file_begin(struct reader *d, const char *name,
+                              const struct bj_factor_rows *want,
+                              struct bj_err *err)
 {
     *d = (struct reader){.name = name,
                          .want = want,
@@ -139,7 +145,7 @@ static void begin(struct reader *d, const char *name,
                          .err = err};
 }
 
-static int finish(struct reader *d, int r, struct bj_points *ret)
+static int factor_file_finish(struct reader *d, int r, struct bj_points *ret)
 {
     if (r < 0) {
         bj_points_free(&d->points);
@@ -176,19 +182,20 @@ static int read_head(const struct reader *d, struct bj_slice line,
         word = bj_slice_trim(word);
         int field = find_field(word);
         if (field == NONE || has(c, field))
-            return bad(d, -EINVAL, "column", word,
-                       "expected zone, kind, g_per_kwh, start, end, year or "
-                       "estimated, each once");
+            return factor_file_bad(
+                d, -EINVAL, "column", word,
+                "expected zone, kind, g_per_kwh, start, end, year or "
+                "estimated, each once");
         c->field[c->n++] = field;
     }
     if (!has(c, ZONE) || !has(c, KIND) || !has(c, GRAMS))
-        return bad(d, -EINVAL, "columns", line,
-                   "expected zone, kind and g_per_kwh among them");
+        return factor_file_bad(d, -EINVAL, "columns", line,
+                               "expected zone, kind and g_per_kwh among them");
     return 0;
 }
 
-static int read_line(struct reader *d, struct bj_slice line,
-                     const struct columns *c)
+static int factor_file_read_line(struct reader *d, struct bj_slice line,
+                                 const struct columns *c)
 {
     struct bj_slice f[FIELDS] = {0}, rest = line, word;
     size_t n = 0;
@@ -196,7 +203,8 @@ static int read_line(struct reader *d, struct bj_slice line,
     bool more = true;
     while (more) {
         if (n == c->n)
-            return bad(d, -EINVAL, "", line, "more fields than columns");
+            return factor_file_bad(d, -EINVAL, "", line,
+                                   "more fields than columns");
         const char *comma = rest.n ? memchr(rest.p, ',', rest.n) : NULL;
         more = comma != NULL;
         if (!bj_slice_field(&rest, ',', &word))
@@ -204,8 +212,9 @@ static int read_line(struct reader *d, struct bj_slice line,
         f[c->field[n++]] = bj_slice_trim(word);
     }
     if (n < c->n)
-        return bad(d, -EINVAL, "", line, "fewer fields than columns");
-    return read_row(d, f);
+        return factor_file_bad(d, -EINVAL, "", line,
+                               "fewer fields than columns");
+    return factor_file_read_row(d, f);
 }
 
 int bj_factor_file_csv(struct bj_slice text, const char *name,
@@ -213,7 +222,7 @@ int bj_factor_file_csv(struct bj_slice text, const char *name,
                        struct bj_err *err)
 {
     struct reader d;
-    begin(&d, name, want, err);
+    factor_file_begin(&d, name, want, err);
     struct columns c = {.n = 0};
     struct bj_slice line;
     int r = 0;
@@ -222,12 +231,13 @@ int bj_factor_file_csv(struct bj_slice text, const char *name,
         line = bj_slice_trim(line);
         if (line.n == 0 || *line.p == '#')
             continue;
-        r = c.n == 0 ? read_head(&d, line, &c) : read_line(&d, line, &c);
+        r = c.n == 0 ? read_head(&d, line, &c)
+                     : factor_file_read_line(&d, line, &c);
     }
     if (r == 0 && c.n == 0)
-        r = bad(&d, -EINVAL, "", (struct bj_slice){NULL, 0},
-                "expected a line that names the columns");
-    return finish(&d, r, ret);
+        r = factor_file_bad(&d, -EINVAL, "", (struct bj_slice){NULL, 0},
+                            "expected a line that names the columns");
+    return factor_file_finish(&d, r, ret);
 }
 
 /* --- JSON -----------------------------------------------------------------*/
@@ -274,26 +284,28 @@ static int read_object(struct reader *d, const struct bj_json *row)
 {
     struct bj_slice f[FIELDS] = {0};
     if (bj_json_kind(row) != BJ_JSON_OBJECT)
-        return bad(d, -EINVAL, "", bj_json_text(row), "expected an object");
+        return factor_file_bad(d, -EINVAL, "", bj_json_text(row),
+                               "expected an object");
     BJ_JSON_EACH(v, row)
     {
         struct bj_slice key = bj_json_key(v);
         int field = find_field(key);
         bool flag;
         if (field == NONE || f[field].n > 0)
-            return bad(d, -EINVAL, "member", key,
-                       "expected zone, kind, g_per_kwh, start, end, year or "
-                       "estimated, each once");
+            return factor_file_bad(
+                d, -EINVAL, "member", key,
+                "expected zone, kind, g_per_kwh, start, end, year or "
+                "estimated, each once");
         if (bj_json_kind(v) == BJ_JSON_ARRAY ||
             bj_json_kind(v) == BJ_JSON_OBJECT)
-            return bad(d, -EINVAL, "member", key,
-                       "expected a text, a number, true or false");
+            return factor_file_bad(d, -EINVAL, "member", key,
+                                   "expected a text, a number, true or false");
         if (bj_json_kind(v) == BJ_JSON_BOOL && bj_json_bool(v, &flag) == 0)
             f[field] = flag ? BJ_SLICE("true") : BJ_SLICE("false");
         else
             f[field] = bj_json_text(v);
     }
-    return read_row(d, f);
+    return factor_file_read_row(d, f);
 }
 
 static int read_array(struct reader *d, const struct bj_json *doc,
@@ -302,8 +314,9 @@ static int read_array(struct reader *d, const struct bj_json *doc,
     const struct bj_json *array = bj_json_get(doc, "factors");
     d->line = 1;
     if (bj_json_len(doc) != 1 || bj_json_kind(array) != BJ_JSON_ARRAY)
-        return bad(d, -EINVAL, "", bj_json_key(bj_json_first(doc)),
-                   "expected {\"factors\": [...]} and nothing else");
+        return factor_file_bad(
+            d, -EINVAL, "", bj_json_key(bj_json_first(doc)),
+            "expected {\"factors\": [...]} and nothing else");
     struct lines l = {.rest = text, .line = 1};
     BJ_JSON_EACH(row, array)
     {
@@ -323,12 +336,12 @@ int bj_factor_file_json(struct bj_slice text, const char *name,
     static const struct bj_json_limits limits = {
         .bytes = 4 << 20, .values = 400000, .depth = 8};
     struct reader d;
-    begin(&d, name, want, err);
+    factor_file_begin(&d, name, want, err);
     struct bj_arena a = {0};
     const struct bj_json *doc;
     int r = bj_json_parse(&a, text, name, &limits, &doc, err);
     if (r == 0)
         r = read_array(&d, doc, text);
     bj_arena_free(&a);
-    return finish(&d, r, ret);
+    return factor_file_finish(&d, r, ret);
 }

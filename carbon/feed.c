@@ -52,8 +52,9 @@ static bool is_json(const char *path)
     return n >= 5 && strcmp(path + n - 5, ".json") == 0;
 }
 
-static int read_file(struct bj_carbon_feed *feed, size_t i, uint64_t now_sec,
-                     struct bj_points *ret, struct bj_err *err)
+static int feed_read_file(struct bj_carbon_feed *feed, size_t i,
+                          uint64_t now_sec, struct bj_points *ret,
+                          struct bj_err *err)
 {
     const char *path = feed->conf->file;
     size_t cap = feed->plan.v[i].provider->max_bytes;
@@ -87,7 +88,7 @@ static enum bj_carbon_fault read_again(struct bj_carbon_feed *feed, size_t i,
 {
     struct bj_points points = {0};
     struct stat *st = &feed->slot[i].file;
-    int r = read_file(feed, i, now.wall_sec, &points, err);
+    int r = feed_read_file(feed, i, now.wall_sec, &points, err);
     if (r == 0) {
         replace(feed, i, points);
         return BJ_CARBON_OK;
@@ -161,9 +162,9 @@ static bool carbon_feed_holds(const struct bj_carbon_feed *feed, size_t i,
 
 /* --- one factor -----------------------------------------------------------*/
 
-static struct bj_factor make(const struct bj_carbon_slot *s,
-                             const struct bj_carbon_point *p,
-                             enum bj_factor_from from)
+static struct bj_factor feed_make(const struct bj_carbon_slot *s,
+                                  const struct bj_carbon_point *p,
+                                  enum bj_factor_from from)
 {
     struct bj_factor f = {.provider = s->provider->name,
                           .kind = (enum bj_factor_kind)p->kind,
@@ -193,7 +194,7 @@ static bool from_points(const struct bj_carbon_feed *feed, size_t i,
         p = &profile;
         from = BJ_FACTOR_PROFILE;
     }
-    *ret = make(&feed->plan.v[i], p, from);
+    *ret = feed_make(&feed->plan.v[i], p, from);
     return true;
 }
 
@@ -244,7 +245,8 @@ size_t bj_carbon_feed_history(struct bj_carbon_feed *feed, uint64_t from_sec,
             if (p->start_sec < from_sec || p->start_sec >= to_sec)
                 continue;
             if (n < max)
-                out[n] = make(&feed->plan.v[i], p,
+                out[n] =
+                    feed_make(&feed->plan.v[i], p,
                               p->len_sec > BJ_FACTOR_LIVE_SEC ? BJ_FACTOR_STATED
                                                               : BJ_FACTOR_LIVE);
             n++;
@@ -407,9 +409,9 @@ static void plan_next(struct bj_carbon_feed *feed, size_t i,
 /* --- results ------------------------------------------------------*/
 
 /* Count the result; keep its message only when the fault is new. */
-static void settle(struct bj_carbon_feed *feed, size_t i,
-                   enum bj_carbon_fault f, uint64_t wall_sec,
-                   struct bj_err *err)
+static void feed_settle(struct bj_carbon_feed *feed, size_t i,
+                        enum bj_carbon_fault f, uint64_t wall_sec,
+                        struct bj_err *err)
 {
     struct feed_slot *s = &feed->slot[i];
     bool repeated = f == s->status.fault;
@@ -429,7 +431,7 @@ static void settle(struct bj_carbon_feed *feed, size_t i,
         bj_err_wrap(err, err->code, "%s", s->status.provider);
 }
 
-static int merge(struct bj_carbon_feed *feed, size_t i, uint64_t now_sec)
+static int feed_merge(struct bj_carbon_feed *feed, size_t i, uint64_t now_sec)
 {
     struct bj_points *p = &feed->points[i];
     int r = 0;
@@ -452,7 +454,7 @@ static int merge(struct bj_carbon_feed *feed, size_t i, uint64_t now_sec)
 static enum bj_carbon_fault take_reply(struct bj_carbon_feed *feed, size_t i,
                                        uint64_t now_sec, struct bj_err *err)
 {
-    int r = merge(feed, i, now_sec);
+    int r = feed_merge(feed, i, now_sec);
     if (r == -ENOMEM) {
         bj_err_set(err, r, "values");
         return BJ_CARBON_LOCAL;
@@ -467,8 +469,8 @@ static enum bj_carbon_fault take_reply(struct bj_carbon_feed *feed, size_t i,
     return BJ_CARBON_EMPTY;
 }
 
-static void query(struct bj_carbon_feed *feed, size_t i,
-                  struct bj_carbon_now now, struct bj_err *err)
+static void feed_query(struct bj_carbon_feed *feed, size_t i,
+                       struct bj_carbon_now now, struct bj_err *err)
 {
     struct bj_carbon_query q = {.slot = &feed->plan.v[i],
                                 .conf = feed->conf,
@@ -488,7 +490,7 @@ static void query(struct bj_carbon_feed *feed, size_t i,
     }
     if (f == BJ_CARBON_OK)
         f = take_reply(feed, i, now.wall_sec, err);
-    settle(feed, i, f, now.wall_sec, err);
+    feed_settle(feed, i, f, now.wall_sec, err);
     plan_next(feed, i, now, f, wait_usec);
 }
 
@@ -498,14 +500,14 @@ static void check_file(struct bj_carbon_feed *feed, size_t i,
     bool news;
     enum bj_carbon_fault f = carbon_feed_check_file(feed, i, now, &news, err);
     if (news)
-        settle(feed, i, f, now.wall_sec, err);
+        feed_settle(feed, i, f, now.wall_sec, err);
     else
         *err = (struct bj_err){0};
     plan_next(feed, i, now, f, 0);
 }
 
 /* Make all slots due: files now, providers within a few seconds. */
-static void start(struct bj_carbon_feed *feed, struct bj_carbon_now now)
+static void feed_start(struct bj_carbon_feed *feed, struct bj_carbon_now now)
 {
     for (size_t i = 0; i < feed->plan.n; i++) {
         feed->slot[i].due_usec = now.boot_usec;
@@ -537,11 +539,11 @@ uint64_t bj_carbon_feed_step(struct bj_carbon_feed *feed,
     if (now.wall_sec < CLOCK_MIN_SEC)
         return now.boot_usec + CLOCK_SEC * SECOND;
     if (!feed->started)
-        start(feed, now);
+        feed_start(feed, now);
     i = next_slot(feed);
     if (feed->slot[i].due_usec <= now.boot_usec) {
         if (feed->plan.v[i].provider->source == BJ_CARBON_HTTP)
-            query(feed, i, now, &mine);
+            feed_query(feed, i, now, &mine);
         else
             check_file(feed, i, now, &mine);
     }

@@ -13,8 +13,8 @@ void bj_points_free(struct bj_points *p)
 }
 
 /* The first point that is not before (start, kind). */
-static size_t place(const struct bj_points *p, uint64_t start_sec,
-                    unsigned kind)
+static size_t points_place(const struct bj_points *p, uint64_t start_sec,
+                           unsigned kind)
 {
     size_t lo = 0, hi = p->n;
     while (lo < hi) {
@@ -29,7 +29,7 @@ static size_t place(const struct bj_points *p, uint64_t start_sec,
     return lo;
 }
 
-static int grow(struct bj_points *p)
+static int points_grow(struct bj_points *p)
 {
     if (p->n >= BJ_POINTS_MAX)
         return -E2BIG;
@@ -38,7 +38,7 @@ static int grow(struct bj_points *p)
 
 int bj_points_add(struct bj_points *p, struct bj_carbon_point point)
 {
-    size_t i = place(p, point.start_sec, point.kind);
+    size_t i = points_place(p, point.start_sec, point.kind);
     struct bj_carbon_point *at = p->v ? p->v + i : NULL;
     if (at && i < p->n && at->start_sec == point.start_sec &&
         at->kind == point.kind) {
@@ -46,7 +46,7 @@ int bj_points_add(struct bj_points *p, struct bj_carbon_point point)
             *at = point;
         return 0;
     }
-    int r = grow(p);
+    int r = points_grow(p);
     if (r < 0)
         return r;
     memmove(p->v + i + 1, p->v + i, (p->n - i) * sizeof(*p->v));
@@ -57,8 +57,8 @@ int bj_points_add(struct bj_points *p, struct bj_carbon_point point)
 
 void bj_points_trim(struct bj_points *p, uint64_t from_sec, uint64_t to_sec)
 {
-    size_t first = place(p, from_sec, 0);
-    size_t end = place(p, to_sec + 1, 0);
+    size_t first = points_place(p, from_sec, 0);
+    size_t end = points_place(p, to_sec + 1, 0);
     if (first > 0 && first < end)
         memmove(p->v, p->v + first, (end - first) * sizeof(*p->v));
     p->n = end > first ? end - first : 0;
@@ -69,7 +69,7 @@ const struct bj_carbon_point *bj_points_at(const struct bj_points *p,
                                            uint64_t now_sec,
                                            enum bj_factor_from *ret_from)
 {
-    for (size_t i = place(p, now_sec + 1, 0); i > 0; i--) {
+    for (size_t i = points_place(p, now_sec + 1, 0); i > 0; i--) {
         const struct bj_carbon_point *c = &p->v[i - 1];
         uint64_t age = now_sec - c->start_sec;
         if (c->kind != kind || (age >= c->len_sec && age >= BJ_FACTOR_LIVE_SEC))
@@ -86,7 +86,7 @@ static bool mean(const struct bj_points *p, enum bj_factor_kind kind,
                  uint64_t start_sec, struct bj_carbon_point *ret)
 {
     uint64_t sum = 0, n = 0, fetched = 0;
-    for (size_t i = place(p, start_sec, 0);
+    for (size_t i = points_place(p, start_sec, 0);
          i < p->n && p->v[i].start_sec < start_sec + HOUR_SEC; i++) {
         const struct bj_carbon_point *c = &p->v[i];
         if (c->kind != kind || c->len_sec > BJ_FACTOR_LIVE_SEC)

@@ -74,8 +74,8 @@ struct exchange {
     struct bj_err *err;
 };
 
-static enum bj_carbon_fault request(struct exchange *x,
-                                    struct bj_fetch_request *req)
+static enum bj_carbon_fault query_request(struct exchange *x,
+                                          struct bj_fetch_request *req)
 {
     const struct bj_carbon_query *q = x->q;
     req->ca_file = q->conf->ca_file;
@@ -129,8 +129,9 @@ static enum bj_carbon_fault log_in(struct exchange *x)
     if (url.failed)
         bj_err_set(x->err, -ENOMEM, "a URL");
     else
-        f = request(x, &(struct bj_fetch_request){
-                           .url = url.p, .user = secret, .password = password});
+        f = query_request(x, &(struct bj_fetch_request){.url = url.p,
+                                                        .user = secret,
+                                                        .password = password});
     bj_buf_free(&url);
     explicit_bzero(secret, sizeof(secret));
     if (f != BJ_CARBON_OK)
@@ -155,7 +156,7 @@ static enum bj_carbon_fault make_header(const struct exchange *x, char *buf,
     return BJ_CARBON_OK;
 }
 
-static enum bj_carbon_fault get(struct exchange *x, const char *url)
+static enum bj_carbon_fault query_get(struct exchange *x, const char *url)
 {
     const struct bj_carbon_provider *p = x->q->slot->provider;
     char header[SECRET_MAX + 64];
@@ -170,7 +171,7 @@ static enum bj_carbon_fault get(struct exchange *x, const char *url)
         req.bearer = x->q->session->token;
     }
     if (f == BJ_CARBON_OK)
-        f = request(x, &req);
+        f = query_request(x, &req);
     explicit_bzero(header, sizeof(header));
     return f;
 }
@@ -180,11 +181,11 @@ static enum bj_carbon_fault get_again(struct exchange *x, const char *url)
 {
     struct bj_carbon_session *s = x->q->session;
     bool old = s->token[0] != '\0';
-    enum bj_carbon_fault f = get(x, url);
+    enum bj_carbon_fault f = query_get(x, url);
     if (f != BJ_CARBON_DENIED || !s->token[0])
         return f;
     s->token[0] = '\0';
-    return old ? get(x, url) : f;
+    return old ? query_get(x, url) : f;
 }
 
 enum bj_carbon_fault bj_carbon_send_query(const struct bj_carbon_query *q,

@@ -8,7 +8,7 @@ static const struct bj_country countries[] = {
 
 enum { COUNTRIES = sizeof(countries) / sizeof(countries[0]) };
 
-static bool same(struct bj_slice code, const char *iso)
+static bool table_same(struct bj_slice code, const char *iso)
 {
     return strlen(iso) == code.n && strncasecmp(code.p, iso, code.n) == 0;
 }
@@ -18,7 +18,8 @@ const struct bj_country *bj_carbon_country(struct bj_slice code)
     if (code.n < 2)
         return NULL;
     for (size_t i = 0; i < COUNTRIES; i++)
-        if (same(code, countries[i].iso3) || same(code, countries[i].iso2))
+        if (table_same(code, countries[i].iso3) ||
+            table_same(code, countries[i].iso2))
             return &countries[i];
     return NULL;
 }

@@ -234,7 +234,7 @@ static int on_family(void *ctx, const struct bj_metric_table *t,
     return 0;
 }
 
-static void put(struct bj_dispatch *d, uint64_t value)
+static void dispatch_put(struct bj_dispatch *d, uint64_t value)
 {
     if (value > INT64_MAX)
         return;
@@ -270,7 +270,7 @@ static void put_attrs(struct bj_dispatch *d, const struct bj_sample *s)
             continue;
         list_type(d, d->attrs[i].type);
         bj_name_text(v, d->list.type_instance);
-        put(d, 1);
+        dispatch_put(d, 1);
     }
 }
 
@@ -315,7 +315,7 @@ static int on_sample(void *ctx, const struct bj_sample *s)
     if (s->info)
         put_attrs(d, s);
     else
-        put(d, s->value);
+        dispatch_put(d, s->value);
     return 0;
 }
 

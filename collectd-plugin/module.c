@@ -121,7 +121,7 @@ static int on_read(user_data_t *ud)
     return 0;
 }
 
-static int start(struct bj_err *err)
+static int module_start(struct bj_err *err)
 {
     struct rlimit files;
     struct bj_dataset_count types;
@@ -150,7 +150,7 @@ static int start(struct bj_err *err)
 static int on_init(void)
 {
     struct bj_err err = {0};
-    int r = start(&err);
+    int r = module_start(&err);
     if (r == 0 &&
         plugin_register_complex_read(NAME, NAME, on_read, 0, NULL) != 0)
         r = bj_err_set(&err, -EINVAL, "reader not registered");

@@ -30,7 +30,7 @@ static void log_error(struct bj_emissions *e, const struct bj_err *err)
     e->poller.host.log(e->poller.host.ctx, BJ_LOG_WARN, line);
 }
 
-static bool step(struct bj_worker *w)
+static bool emissions_step(struct bj_worker *w)
 {
     struct bj_emissions *e = (struct bj_emissions *)w->poller;
     struct bj_err err = {0};
@@ -43,7 +43,7 @@ static bool step(struct bj_worker *w)
     return ours;
 }
 
-static void gone(struct bj_poller *poller)
+static void emissions_gone(struct bj_poller *poller)
 {
     struct bj_emissions *e = (struct bj_emissions *)poller;
     bj_carbon_feed_free(e->feed);
@@ -54,8 +54,9 @@ int bj_emissions_new(const struct bj_conf *conf, const struct bj_host *host,
                      struct bj_emissions **ret, struct bj_err *err)
 {
     /* The feed uses the options: its thread is never abandoned. */
-    static const struct bj_poller_work work = {
-        .step = step, .gone = gone, .stop_usec = UINT64_MAX};
+    static const struct bj_poller_work work = {.step = emissions_step,
+                                               .gone = emissions_gone,
+                                               .stop_usec = UINT64_MAX};
     struct bj_emissions *e = calloc(1, sizeof(*e));
     if (!e ||
         bj_poller_init(&e->poller, &work, "bj-emissions", host, NULL) < 0) {

@@ -9,7 +9,7 @@ static struct bj_account *account_of(const struct bj_track *t)
     return t->energy ? t->energy->account : NULL;
 }
 
-static struct bj_slice key_of(const struct bj_track *t)
+static struct bj_slice energy_gpus_key_of(const struct bj_track *t)
 {
     const struct bj_account *a = account_of(t);
     return a ? bj_account_key(a) : (struct bj_slice){NULL, 0};
@@ -43,7 +43,7 @@ static void write_state(struct bj_core *core)
 {
     struct bj_buf lines = {0};
     if (core->gpus)
-        bj_gpus_save(core->gpus, key_of, &lines);
+        bj_gpus_save(core->gpus, energy_gpus_key_of, &lines);
     bj_energy_write(core->energy, &lines);
     bj_buf_free(&lines);
 }

@@ -43,8 +43,8 @@ bool bj_events_summed(const struct bj_track *t)
 
 /* A file of the job's memory cgroup, or of one below it; false when it cannot
  * be read. */
-static bool read_file(struct bj_track *t, const char *rel, const char *name,
-                      struct bj_slice *ret)
+static bool events_read_file(struct bj_track *t, const char *rel,
+                             const char *name, struct bj_slice *ret)
 {
     struct bj_cgroup_reader *rd = &t->core->reader;
     unsigned h = (unsigned)t->unit.ctl[BJ_CTL_MEMORY];
@@ -73,15 +73,16 @@ static struct events read_events(struct bj_track *t, const char *rel)
     struct bj_kv_order *order = &t->core->reader.order[3];
     struct events e = {{BJ_ABSENT, BJ_ABSENT, BJ_ABSENT}, BJ_ABSENT};
     struct bj_slice text;
-    if (read_file(t, rel, "memory.failcnt", &text) &&
+    if (events_read_file(t, rel, "memory.failcnt", &text) &&
         !bj_slice_number(&text, &e.of[BJ_EV_HITS]))
         e.of[BJ_EV_HITS] = BJ_ABSENT;
-    if (read_file(t, rel, "memory.memsw.failcnt", &text) && /* swapaccount=1 */
+    if (events_read_file(t, rel, "memory.memsw.failcnt",
+                         &text) && /* swapaccount=1 */
         !bj_slice_number(&text, &e.of[BJ_EV_SWAP_HITS]))
         e.of[BJ_EV_SWAP_HITS] = BJ_ABSENT;
-    if (read_file(t, rel, "memory.oom_control", &text)) /* Linux 4.13 */
+    if (events_read_file(t, rel, "memory.oom_control", &text)) /* Linux 4.13 */
         bj_kv_parse(text, kills, 1, order, &e.of[BJ_EV_KILLS]);
-    if (read_file(t, rel, "memory.limit_in_bytes", &text) &&
+    if (events_read_file(t, rel, "memory.limit_in_bytes", &text) &&
         !bj_slice_number(&text, &e.limit_bytes))
         e.limit_bytes = BJ_ABSENT;
     return e;
@@ -196,8 +197,8 @@ static void set_step(const struct bj_track *t, const struct bj_step *s,
 
 /* Values that could not be read stay unchanged.  new_cgroup: it began with 0
  * while the machine's kills were read. */
-static void keep(struct bj_core *core, uint64_t own[BJ_EVENTS],
-                 const struct events *e, bool new_cgroup)
+static void events_keep(struct bj_core *core, uint64_t own[BJ_EVENTS],
+                        const struct events *e, bool new_cgroup)
 {
     uint64_t kills = e->of[BJ_EV_KILLS];
     if (new_cgroup && kills != BJ_ABSENT && kills > own[BJ_EV_KILLS])
@@ -214,7 +215,8 @@ static void read_steps(struct bj_track *t, uint64_t sum[BJ_EVENTS])
         struct events own = read_events(t, s->rel);
         if (own.limit_bytes < t->events->step_limit_bytes)
             t->events->step_limit_bytes = own.limit_bytes;
-        keep(t->core, s->events.own, &own, s->events_read || t->events->begun);
+        events_keep(t->core, s->events.own, &own,
+                    s->events_read || t->events->begun);
         s->events_read = true;
         for (int e = 0; e < BJ_EVENTS; e++)
             sum[e] += s->events.own[e] + s->events.gone[e];
@@ -260,7 +262,7 @@ void bj_events_read(struct bj_track *t, bool slow)
     }
     uint64_t sum[BJ_EVENTS];
     struct events own = read_events(t, "");
-    keep(t->core, e->counts.own, &own, e->begun);
+    events_keep(t->core, e->counts.own, &own, e->begun);
     for (int i = 0; i < BJ_EVENTS; i++)
         sum[i] = e->counts.own[i] + e->counts.gone[i];
     read_steps(t, sum);
@@ -306,7 +308,7 @@ void bj_events_end(struct bj_track *t)
 }
 
 /* All reads of the pass are known, and so is which kills they explain. */
-static void judge(struct bj_job_events *e, uint64_t now)
+static void events_judge(struct bj_job_events *e, uint64_t now)
 {
     if (is_above(e->unexplained, now))
         e->unexplained = now;
@@ -335,7 +337,7 @@ void bj_events_settle(struct bj_core *core)
         struct bj_job_events *e = t->events;
         bool doubted = e && e->doubt != BJ_ABSENT;
         if (e && core->oom_read)
-            judge(e, unexplained(core));
+            events_judge(e, unexplained(core));
         if (doubted || (e && e->doubt != BJ_ABSENT))
             t->unit.use.mem_oom_kills =
                 e->doubt != BJ_ABSENT && e->kills == 0 ? BJ_ABSENT : e->kills;

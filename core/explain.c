@@ -11,7 +11,8 @@ enum { EXPLAINED = 8192 }; /* paths remembered; a power of two */
 
 /* --- the start ------------------------------------------------------------ */
 
-static void put_name(struct bj_buf *out, struct bj_slice name, bool *any)
+static void explain_put_name(struct bj_buf *out, struct bj_slice name,
+                             bool *any)
 {
     bj_buf_str(out, *any ? ", " : " ");
     bj_buf_slice(out, name);
@@ -32,9 +33,9 @@ static void put_cgroups(const struct bj_core *core, struct bj_buf *out)
         for (unsigned h = 0; h < core->hiers.n; h++)
             found |= core->hiers.v[h].version == version;
         if (found)
-            put_name(out,
-                     version == BJ_CGROUP_V1 ? BJ_SLICE("v1") : BJ_SLICE("v2"),
-                     &any);
+            explain_put_name(
+                out, version == BJ_CGROUP_V1 ? BJ_SLICE("v1") : BJ_SLICE("v2"),
+                &any);
     }
     put_none(out, any);
     bj_buf_printf(out, " at %s", core->conf->cgroupfs);
@@ -52,7 +53,7 @@ static void put_systems(const struct bj_core *core, struct bj_buf *out)
         for (size_t k = 0; k < i && first; k++)
             first = !bj_slice_eq(name, ts->v[k]->ident->f[BJ_ID_SYSTEM]);
         if (first)
-            put_name(out, name, &any);
+            explain_put_name(out, name, &any);
     }
     put_none(out, any);
 }
@@ -63,7 +64,7 @@ static void put_collectors(const struct bj_core *core, struct bj_buf *out)
     bj_buf_str(out, "; collectors:");
     for (unsigned i = 0; i < BJ_COLLECTORS; i++)
         if (core->conf->collect[i])
-            put_name(out, bj_slice_str(bj_run_names[i]), &any);
+            explain_put_name(out, bj_slice_str(bj_run_names[i]), &any);
     put_none(out, any);
 }
 
@@ -90,7 +91,7 @@ void bj_core_introduce(struct bj_core *core)
 /* --- debug ---------------------------------------------------------------- */
 
 /* FNV-1a, never 0. */
-static uint64_t hash(unsigned hier, const char *rel, unsigned kind)
+static uint64_t explain_hash(unsigned hier, const char *rel, unsigned kind)
 {
     uint64_t h = 0xcbf29ce484222325u ^ hier ^ (uint64_t)kind << 8;
     for (; *rel; rel++)
@@ -115,7 +116,7 @@ void bj_explain_path(struct bj_core *core, unsigned hier, const char *rel,
                      unsigned kind, const struct bj_path_match *m)
 {
     char line[4600], job[300] = "";
-    if (!core->host.debug || !is_new(core, hash(hier, rel, kind)))
+    if (!core->host.debug || !is_new(core, explain_hash(hier, rel, kind)))
         return;
     if (kind & BJ_PATH_HIT) {
         const struct bj_slice id =

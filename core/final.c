@@ -59,7 +59,7 @@ static const struct field device_fields[] = {
 
 enum { EXECUTABLES = 8 };
 
-static void put(struct bj_json_out *o, const char *name, uint64_t v)
+static void final_put(struct bj_json_out *o, const char *name, uint64_t v)
 {
     if (v != BJ_ABSENT)
         bj_json_put_u64(o, name, v);
@@ -69,11 +69,13 @@ static void put_fields(struct bj_json_out *o, const struct field *f, size_t n,
                        const void *record)
 {
     for (size_t i = 0; i < n; i++)
-        put(o, f[i].name,
+        final_put(
+            o, f[i].name,
             *(const uint64_t *)(const void *)((const char *)record + f[i].off));
 }
 
-static void put_text(struct bj_json_out *o, const char *name, struct bj_slice s)
+static void final_put_text(struct bj_json_out *o, const char *name,
+                           struct bj_slice s)
 {
     if (s.n > 0)
         bj_json_put_str(o, name, s);
@@ -102,7 +104,7 @@ static void put_ident(struct bj_json_out *o, const struct bj_ident *id)
         {"identity_source", BJ_ID_SOURCE},
     };
     for (size_t i = 0; i < N(names); i++)
-        put_text(o, names[i].name, id->f[names[i].field]);
+        final_put_text(o, names[i].name, id->f[names[i].field]);
 }
 
 static void put_devices(struct bj_json_out *o, const struct bj_unit *u)
@@ -184,19 +186,19 @@ static void put_executables(struct bj_json_out *o, const struct bj_core *core,
     bj_arena_free(&arena);
 }
 
-static void begin(const struct bj_core *core, struct bj_json_out *o)
+static void final_begin(const struct bj_core *core, struct bj_json_out *o)
 {
     char host[256] = "";
     struct bj_arena arena = {0};
     gethostname(host, sizeof(host) - 1);
     bj_json_put_object(o, NULL);
     bj_json_put_u64(o, "format", BJ_FINAL_FORMAT);
-    put_text(o, "cluster", bj_core_cluster(core, &arena));
+    final_put_text(o, "cluster", bj_core_cluster(core, &arena));
     bj_arena_free(&arena);
-    put_text(o, "host", bj_slice_str(host));
+    final_put_text(o, "host", bj_slice_str(host));
 }
 
-static int end(struct bj_json_out *o, struct bj_buf *out)
+static int final_end(struct bj_json_out *o, struct bj_buf *out)
 {
     bj_json_put_end(o);
     int r = bj_json_out_end(o);
@@ -209,14 +211,14 @@ int bj_final_write(const struct bj_core *core, const struct bj_track *t,
 {
     struct bj_json_out json = {.to = out}, *o = &json;
     struct bj_procsum proc;
-    begin(core, o);
+    final_begin(core, o);
     put_ident(o, t->ident);
     if (t->ident->f[BJ_ID_JOBID].n == 0) /* not identified yet */
-        put_text(o, "jobid", bj_slice_str(t->id));
-    put(o, "start",
-        t->ident->n.start_sec != BJ_ABSENT ? t->ident->n.start_sec
-                                           : t->life.start_sec);
-    put(o, "end", t->life.end_sec);
+        final_put_text(o, "jobid", bj_slice_str(t->id));
+    final_put(o, "start",
+              t->ident->n.start_sec != BJ_ABSENT ? t->ident->n.start_sec
+                                                 : t->life.start_sec);
+    final_put(o, "end", t->life.end_sec);
     put_fields(o, use_fields, N(use_fields), &t->unit.use);
     if (t->unit.use.mem_held_sampled == 1)
         bj_json_put_bool(o, "memory_held_peak_sampled", true);
@@ -235,7 +237,7 @@ int bj_final_write(const struct bj_core *core, const struct bj_track *t,
         bj_energy_final(core->energy, t->energy->account, o);
     if (core->gpus)
         bj_gpus_final(core->gpus, t, o);
-    return end(o, out);
+    return final_end(o, out);
 }
 
 int bj_final_orphan(const struct bj_core *core, struct bj_slice key,
@@ -244,7 +246,7 @@ int bj_final_orphan(const struct bj_core *core, struct bj_slice key,
 {
     struct bj_json_out json = {.to = out}, *o = &json;
     struct bj_slice system, node, id;
-    begin(core, o);
+    final_begin(core, o);
     struct bj_slice full_key = key;
     /* Leave out the inode, which has no meaning for readers. */
     while (key.n > 0 && key.p[key.n - 1] != '#')
@@ -254,13 +256,13 @@ int bj_final_orphan(const struct bj_core *core, struct bj_slice key,
         id = key;
     else
         id = system = node = (struct bj_slice){0};
-    put_text(o, "batch_system", system);
-    put_text(o, "jobid", id);
-    put_text(o, "slurm_node", node);
-    put(o, "end", end_sec);
+    final_put_text(o, "batch_system", system);
+    final_put_text(o, "jobid", id);
+    final_put_text(o, "slurm_node", node);
+    final_put(o, "end", end_sec);
     bj_energy_final(core->energy, a, o);
     if (core->gpus)
         bj_gpus_final_orphan(core->gpus, full_key, o);
     bj_json_put_bool(o, "complete", false);
-    return end(o, out);
+    return final_end(o, out);
 }

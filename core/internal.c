@@ -25,8 +25,8 @@ const char *const bj_run_names[BJ_RUNS] = {
     [BJ_RUN_IDENT] = "identity",
 };
 
-static void log_change(struct bj_core *core, enum bj_log_level level,
-                       const char *run, const struct bj_err *err)
+static void internal_log_change(struct bj_core *core, enum bj_log_level level,
+                                const char *run, const struct bj_err *err)
 {
     char text[400], line[480];
     snprintf(line, sizeof(line), "collector %s: %s", run,
@@ -49,8 +49,8 @@ void bj_core_run_done(struct bj_core *core, unsigned run, uint64_t begun_usec,
         r->good_usec = now;
     /* Log the first failure and the first success after it, not every pass. */
     if (failing != r->failing)
-        log_change(core, failing ? BJ_LOG_WARN : BJ_LOG_INFO, bj_run_names[run],
-                   failing ? fault : NULL);
+        internal_log_change(core, failing ? BJ_LOG_WARN : BJ_LOG_INFO,
+                            bj_run_names[run], failing ? fault : NULL);
     r->failing = failing;
 }
 

@@ -22,7 +22,8 @@ static void read_unit(struct bj_core *core, struct bj_unit *u,
     bj_unit_read(u, &core->reader, c, which);
 }
 
-static void read_job(struct bj_track *t, const struct bj_cgroup_collector *c)
+static void pass_read_job(struct bj_track *t,
+                          const struct bj_cgroup_collector *c)
 {
     struct bj_core *core = t->core;
     read_unit(core, &t->unit, c, which_files(core, &t->unit) | BJ_UNIT_JOB);
@@ -80,7 +81,7 @@ static void run_cgroup_collector(struct bj_core *core,
     core->reader.faults = 0;
     for (size_t k = 0; k < core->tracks.n; k++)
         if (due(core->tracks.v[k], round))
-            read_job(core->tracks.v[k], c);
+            pass_read_job(core->tracks.v[k], c);
     if (c->id == BJ_COLLECT_CPU && round == 0)
         check_cpuacct(core);
     for (size_t k = 0; c->id == BJ_COLLECT_MEMORY && k < core->tracks.n; k++) {

@@ -40,7 +40,7 @@ struct bj_peaks {
  * hierarchy of the memory controller and the inode, since the same path with
  * another inode is another job. */
 
-static void put_head(struct bj_buf *out, const struct bj_state *s)
+static void peaks_put_head(struct bj_buf *out, const struct bj_state *s)
 {
     bj_buf_str(out, "batchjob-memory 1 ");
     bj_state_word(out, bj_state_boot_id(s));
@@ -63,7 +63,7 @@ static void put_unit(struct bj_buf *out, const struct bj_cgroup_reader *rd,
     h->saved_bytes = h->most_bytes;
 }
 
-static bool cut_number(struct bj_slice *line, uint64_t *ret)
+static bool peaks_cut_number(struct bj_slice *line, uint64_t *ret)
 {
     struct bj_slice word;
     return bj_slice_word(line, &word) && bj_slice_u64(word, ret) == 0;
@@ -76,10 +76,10 @@ static bool cut_unit(struct bj_slice line, struct saved *ret)
     uint64_t charged;
     *ret = (struct saved){0};
     if (!bj_slice_word(&line, &word) ||
-        !cut_number(&line, &ret->held.most_bytes) ||
-        !cut_number(&line, &ret->held.rest_bytes) ||
-        !cut_number(&line, &ret->held.seen_bytes) ||
-        !cut_number(&line, &charged) || charged > 1 ||
+        !peaks_cut_number(&line, &ret->held.most_bytes) ||
+        !peaks_cut_number(&line, &ret->held.rest_bytes) ||
+        !peaks_cut_number(&line, &ret->held.seen_bytes) ||
+        !peaks_cut_number(&line, &charged) || charged > 1 ||
         !(ret->key = strndup(word.p, word.n)))
         return false;
     ret->held.charged = charged;
@@ -99,12 +99,12 @@ static int by_key(const void *a, const void *b)
 }
 
 /* -EBADMSG: it is no such file.  A file of another boot is ignored. */
-static int load(struct bj_peaks *p, struct bj_slice text)
+static int peaks_load(struct bj_peaks *p, struct bj_slice text)
 {
     struct bj_buf head = {0};
     struct bj_slice line, ours;
     size_t cap = 0;
-    put_head(&head, p->state);
+    peaks_put_head(&head, p->state);
     ours = bj_slice_trim((struct bj_slice){head.p, head.len});
     bool known = bj_state_boot_id(p->state).n > 0 && !head.failed;
     bool same = bj_slice_line(&text, &line) && known && bj_slice_eq(line, ours);
@@ -123,7 +123,7 @@ static int load(struct bj_peaks *p, struct bj_slice text)
     return 0;
 }
 
-static void forget(struct bj_peaks *p)
+static void peaks_forget(struct bj_peaks *p)
 {
     while (p->nsaved > 0)
         free(p->saved[--p->nsaved].key);
@@ -147,7 +147,7 @@ static void note_result(struct bj_peaks *p, const struct bj_err *err)
                        line);
 }
 
-static bool step(struct bj_worker *w)
+static bool peaks_step(struct bj_worker *w)
 {
     struct bj_peaks *p = (struct bj_peaks *)w->poller;
     struct bj_buf text = p->next;
@@ -163,7 +163,7 @@ static bool step(struct bj_worker *w)
     return bj_worker_lock(w);
 }
 
-static void gone(struct bj_poller *poller)
+static void peaks_gone(struct bj_poller *poller)
 {
     struct bj_peaks *p = (struct bj_peaks *)poller;
     bj_state_free(p->state);
@@ -183,11 +183,11 @@ static int open_state(struct bj_peaks *p, const char *file, struct bj_err *err)
     int r = bj_state_open(path, &p->state, &text, err);
     if (r < 0 || text.n == 0)
         return r;
-    r = load(p, text);
+    r = peaks_load(p, text);
     if (r == -EBADMSG) {
         struct bj_err bad = {0};
         char line[480], why[400];
-        forget(p);
+        peaks_forget(p);
         bj_err_set(&bad, r, "not a state of memory");
         bj_state_keep_aside(p->state, &bad);
         snprintf(line, sizeof(line), "peaks of memory begin again: %s",
@@ -202,7 +202,7 @@ struct bj_peaks *bj_peaks_new(const struct bj_conf *conf,
                               const struct bj_host *host)
 {
     static const struct bj_poller_work work = {
-        .step = step, .finish = step, .gone = gone};
+        .step = peaks_step, .finish = peaks_step, .gone = peaks_gone};
     const char *file = conf->energy.state_file;
     struct bj_err err = {0};
     char text[400], line[480];
@@ -230,7 +230,7 @@ void bj_peaks_free(struct bj_peaks *p)
 {
     if (!p)
         return;
-    forget(p);
+    peaks_forget(p);
     bj_buf_free(&p->last);
     bj_poller_free(&p->poller);
 }
@@ -281,7 +281,7 @@ static void save(struct bj_core *core)
 {
     struct bj_peaks *p = core->peaks;
     struct bj_buf text = {0}, copy = {0};
-    put_head(&text, p->state);
+    peaks_put_head(&text, p->state);
     for (size_t k = 0; k < core->tracks.n; k++) {
         struct bj_track *t = core->tracks.v[k];
         put_unit(&text, &core->reader, &t->unit);

@@ -83,7 +83,7 @@ bool bj_worker_lock(struct bj_worker *w)
     return true;
 }
 
-static bool step(struct bj_worker *w)
+static bool poller_step(struct bj_worker *w)
 {
     struct bj_poller *p = w->poller;
     const uint64_t begun = bj_clock_boot_usec();
@@ -97,7 +97,7 @@ static bool step(struct bj_worker *w)
     return true;
 }
 
-static void *run(void *arg)
+static void *poller_run(void *arg)
 {
     struct bj_worker *w = arg;
     struct bj_poller *p = w->poller;
@@ -105,7 +105,7 @@ static void *run(void *arg)
     pthread_mutex_lock(p->lock);
     while (ours && !atomic_load(&p->stop))
         if (!bj_wait_until(&p->change, p->lock, p->due_usec))
-            ours = step(w);
+            ours = poller_step(w);
     if (ours && p->work->finish)
         ours = p->work->finish(w);
     if (ours) {
@@ -129,7 +129,7 @@ int bj_poller_start(struct bj_poller *p)
     if (!w)
         return -ENOMEM;
     p->refs++;
-    int r = p->host.thread(p->host.ctx, &p->thread, run, w, p->name);
+    int r = p->host.thread(p->host.ctx, &p->thread, poller_run, w, p->name);
     if (r < 0) {
         p->refs--;
         worker_free(w);

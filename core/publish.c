@@ -425,7 +425,7 @@ static void publish_self(struct bj_core *core, struct bj_snap *s)
 }
 
 /* The last snapshot, if there is no other reference to it, else a new one. */
-static struct bj_snap *take(struct bj_core *core)
+static struct bj_snap *publish_take(struct bj_core *core)
 {
     struct bj_snap *s = core->last;
     core->last = NULL;
@@ -452,7 +452,7 @@ static void clear_lists(struct bj_snap *s)
 int bj_core_publish(struct bj_core *core, struct bj_snap **ret,
                     struct bj_err *err)
 {
-    struct bj_snap *s = take(core);
+    struct bj_snap *s = publish_take(core);
     if (!s)
         return bj_err_set(err, -ENOMEM, "snapshot");
     clear_lists(s);

@@ -266,7 +266,7 @@ static bool save(struct bj_worker *w)
     return ours;
 }
 
-static bool step(struct bj_worker *w)
+static bool sampler_step(struct bj_worker *w)
 {
     struct bj_sampler *s = (struct bj_sampler *)w->poller;
     struct bj_core *core = s->core;
@@ -288,7 +288,7 @@ static bool step(struct bj_worker *w)
 
 /* A job whose record was written in the last step must not be in the saved
  * state: after a restart it would get another record. */
-static bool finish(struct bj_worker *w)
+static bool sampler_finish(struct bj_worker *w)
 {
     struct bj_core *core = ((struct bj_sampler *)w->poller)->core;
     if (core->energy)
@@ -296,17 +296,19 @@ static bool finish(struct bj_worker *w)
     return save(w);
 }
 
-static void gone(struct bj_poller *poller)
+static void sampler_gone(struct bj_poller *poller)
 {
     free(poller);
 }
 
 /* --- start and end ------------------------------------------------------*/
 
-static void start(struct bj_core *core)
+static void sampler_start(struct bj_core *core)
 {
-    static const struct bj_poller_work work = {
-        .step = step, .finish = finish, .gone = gone, .stop_usec = STOP_USEC};
+    static const struct bj_poller_work work = {.step = sampler_step,
+                                               .finish = sampler_finish,
+                                               .gone = sampler_gone,
+                                               .stop_usec = STOP_USEC};
     struct bj_sampler *s = calloc(1, sizeof(*s));
     if (!s || bj_poller_init(&s->poller, &work, "bj-sampler", &core->host,
                              &core->lock) < 0) {
@@ -334,7 +336,7 @@ void bj_core_sampler_ensure(struct bj_core *core)
     metered |= core->energy && core->gpus &&
                bj_gpus_search(core->gpus, bj_clock_boot_usec());
     if (!core->sampler && (metered || core->spool))
-        start(core);
+        sampler_start(core);
 }
 
 void bj_core_sampler_refresh(struct bj_core *core, bool force)

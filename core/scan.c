@@ -20,8 +20,8 @@ static unsigned classify(void *ctx, const char *rel)
 }
 
 /* The track of that key, if it can get another directory. */
-static struct bj_track *known(struct bj_core *core,
-                              const struct bj_path_match *m, const char *key)
+static struct bj_track *
+scan_known(struct bj_core *core, const struct bj_path_match *m, const char *key)
 {
     struct bj_track *t = bj_tracks_find(&core->tracks, m, key);
     return t && !t->life.lost && (bj_track_live(t) || t->life.emptied) ? t
@@ -35,9 +35,9 @@ static void count_live(struct bj_tracks *ts)
         ts->live += bj_track_live(ts->v[i]);
 }
 
-static struct bj_track *start(struct bj_core *core,
-                              const struct bj_path_match *m, const char *key,
-                              const char *rel, bool again)
+static struct bj_track *scan_start(struct bj_core *core,
+                                   const struct bj_path_match *m,
+                                   const char *key, const char *rel, bool again)
 {
     struct bj_track *old = bj_tracks_find(&core->tracks, m, key);
     if (old)
@@ -151,7 +151,7 @@ static struct bj_track *track_for(struct bj_hier_scan *f,
     const unsigned version = core->hiers.v[f->hier].version;
     for (int i = 0; i < TRIES; i++) {
         bj_track_key(m, rel, key, cap);
-        t = known(core, m, key);
+        t = scan_known(core, m, key);
         if (!t || m->f[BJ_ID_JOBID].n == 0 || !is_elsewhere(t, f->hier, rel))
             break;
         first = t;
@@ -174,7 +174,7 @@ static void *appeared(void *ctx, const char *rel, bool again)
         return NULL;
     struct bj_track *t = track_for(f, &m, rel, key, sizeof(key), again);
     bool made = !t;
-    if (made && !(t = start(core, &m, key, rel, again)))
+    if (made && !(t = scan_start(core, &m, key, rel, again)))
         return NULL;
     int r = bj_unit_place(&t->unit, &core->reader, f->hier, rel);
     if (made && r < 0) { /* gone already */

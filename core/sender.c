@@ -60,7 +60,7 @@ static bool is_bad(int e)
 
 /* A record is one line: a newline between two tokens of JSON becomes a blank,
  * and none is allowed inside of one. */
-static void put_line(struct bj_buf *body, struct bj_slice text)
+static void sender_put_line(struct bj_buf *body, struct bj_slice text)
 {
     size_t from = body->len;
     bj_buf_slice(body, text);
@@ -71,8 +71,8 @@ static void put_line(struct bj_buf *body, struct bj_slice text)
 }
 
 /* 1: added; 0: left out; or the error of a bad file. */
-static int add(struct bj_send_batch *b, int dir, const char *name,
-               struct bj_err *err)
+static int sender_add(struct bj_send_batch *b, int dir, const char *name,
+                      struct bj_err *err)
 {
     struct bj_slice text;
     struct bj_err why = {0};
@@ -93,7 +93,7 @@ static int add(struct bj_send_batch *b, int dir, const char *name,
             *err = why;
         return r;
     }
-    put_line(&b->body, text);
+    sender_put_line(&b->body, text);
     bj_buf_put(&b->names, name, strlen(name) + 1);
     b->n++;
     return 1;
@@ -110,7 +110,7 @@ int bj_send_batch_fill(struct bj_send_batch *b, DIR *d, unsigned max,
     while (b->n < max && b->body.len < BJ_SEND_BYTES / 2 && (e = readdir(d))) {
         if (!bj_send_is_record(e->d_name))
             continue;
-        if (add(b, dirfd(d), e->d_name, err) >= 0)
+        if (sender_add(b, dirfd(d), e->d_name, err) >= 0)
             continue;
         *ret_bad += set_bad(dirfd(d), e->d_name, NULL) == 0;
     }
@@ -229,14 +229,14 @@ struct round {
     struct bj_err bad_why, stay_why; /* stay: denied or unreadable */
 };
 
-static bool is_set(const char *text)
+static bool sender_is_set(const char *text)
 {
     return text && text[0];
 }
 
 static const char *if_set(const char *text)
 {
-    return is_set(text) ? text : NULL;
+    return sender_is_set(text) ? text : NULL;
 }
 
 /* With the lock.  Spreads the requests of many nodes over time. */
@@ -305,7 +305,7 @@ static void survey(struct bj_sender *s)
 /* --- a request ------------------------------------------------------------*/
 
 /* Add the server's reason to the message. */
-static void explain(struct bj_sender *s, struct bj_err *err)
+static void sender_explain(struct bj_sender *s, struct bj_err *err)
 {
     struct bj_arena arena = {0};
     const struct bj_json *doc = NULL;
@@ -355,11 +355,11 @@ static int post(struct bj_sender *s, const char *url, struct bj_err *err)
     r = bj_fetch(s->fetch, &req, &s->reply, err);
     explicit_bzero(token, sizeof(token));
     if (r < 0)
-        explain(s, err);
+        sender_explain(s, err);
     return r;
 }
 
-static void count(struct bj_sender *s, uint64_t sent, uint64_t refused)
+static void sender_count(struct bj_sender *s, uint64_t sent, uint64_t refused)
 {
     pthread_mutex_lock(s->poller.lock);
     uint64_t gone = sent + refused;
@@ -379,7 +379,7 @@ static int shrink(struct bj_sender *s, struct round *w, struct bj_err *err)
     }
     w->bad++;
     w->bad_why = *err;
-    count(s, 0, 1);
+    sender_count(s, 0, 1);
     return send_batch_set_bad(&s->batch, w->dir, err);
 }
 
@@ -397,7 +397,7 @@ static int exchange(struct bj_sender *s, struct round *w, struct bj_err *err)
     s->max = s->max < BJ_SEND_RECORDS / 2 ? 2 * s->max : BJ_SEND_RECORDS;
     struct bj_slice response = {s->reply.body.p, s->reply.body.len};
     r = bj_send_batch_settle(&s->batch, w->dir, response, &n, err);
-    count(s, n.stored, n.bad);
+    sender_count(s, n.stored, n.bad);
     w->denied += n.denied;
     w->bad += n.bad;
     if (n.bad > 0)
@@ -447,7 +447,7 @@ static int walk(struct bj_sender *s, struct round *w, struct bj_err *err)
         uint64_t bad = 0;
         r = bj_send_batch_fill(&s->batch, d, s->max, &bad, &w->bad_why);
         w->bad += bad;
-        count(s, 0, bad);
+        sender_count(s, 0, bad);
         w->unreadable += s->batch.unreadable;
         if (s->batch.unreadable > 0)
             w->stay_why = s->batch.why;
@@ -499,7 +499,7 @@ static uint64_t next_usec(struct bj_sender *s, int r, const struct round *w)
     return bj_clock_boot_usec() + wait;
 }
 
-static bool step(struct bj_worker *worker)
+static bool sender_step(struct bj_worker *worker)
 {
     struct bj_sender *s = (struct bj_sender *)worker->poller;
     struct round w = {.dir = -1};
@@ -525,7 +525,7 @@ static bool step(struct bj_worker *worker)
     return ours;
 }
 
-static void gone(struct bj_poller *poller)
+static void sender_gone(struct bj_poller *poller)
 {
     struct bj_sender *s = (struct bj_sender *)poller;
     bj_fetch_free(s->fetch);
@@ -568,11 +568,12 @@ static bool copy_texts(struct bj_sender *s, const struct bj_sender_conf *c,
 }
 
 /* A sender whose thread does not run yet. */
-static int make(const struct bj_sender_conf *conf, const char *dir,
-                const struct bj_host *host, struct bj_sender **ret,
-                struct bj_err *err)
+static int sender_make(const struct bj_sender_conf *conf, const char *dir,
+                       const struct bj_host *host, struct bj_sender **ret,
+                       struct bj_err *err)
 {
-    static const struct bj_poller_work work = {.step = step, .gone = gone};
+    static const struct bj_poller_work work = {.step = sender_step,
+                                               .gone = sender_gone};
     struct bj_sender *s = calloc(1, sizeof(*s));
     if (!s || bj_poller_init(&s->poller, &work, "bj-sender", host, NULL) < 0) {
         free(s);
@@ -596,7 +597,7 @@ int bj_sender_new(const struct bj_sender_conf *conf, const char *dir,
                   struct bj_err *err)
 {
     struct bj_sender *s = NULL;
-    int r = make(conf, dir, host, &s, err);
+    int r = sender_make(conf, dir, host, &s, err);
     if (r == 0) {
         survey(s);
         s->poller.due_usec =
@@ -618,7 +619,7 @@ int bj_sender_try(const struct bj_sender_conf *conf, struct bj_err *err)
     static const struct bj_host host = {0};
     struct round none = {.dir = -1};
     struct bj_sender *s = NULL;
-    int r = make(conf, "", &host, &s, err);
+    int r = sender_make(conf, "", &host, &s, err);
     if (r == 0)
         r = try_server(s, &none, err);
     bj_sender_free(s);

@@ -53,7 +53,7 @@ static void count_one(struct bj_spool *s, const char *name)
 
 /* Other programs remove records, so the waiting ones are counted again at
  * intervals while the limit is reached. */
-static void count(struct bj_spool *s)
+static void spool_count(struct bj_spool *s)
 {
     int fd = openat(s->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -75,7 +75,7 @@ static bool is_full(struct bj_spool *s, size_t more)
     if (!full || now < s->count_usec)
         return full;
     s->count_usec = now + COUNT_USEC;
-    count(s);
+    spool_count(s);
     return s->files >= s->max_files || s->bytes + more > s->max_bytes;
 }
 
@@ -116,7 +116,7 @@ int bj_spool_new(const char *dir, uint64_t max_files, uint64_t max_bytes,
     gethostname(name, sizeof(name) - 1);
     bj_text_ident(bj_slice_str(name), s->host, sizeof(s->host));
     s->number = bj_clock_wall_usec();
-    count(s);
+    spool_count(s);
     *ret = s;
     return 0;
 }

@@ -63,7 +63,7 @@ static void place_step(struct bj_track *t, struct bj_step *s)
     }
 }
 
-static char *put_text(char *at, struct bj_slice s, const char **ret)
+static char *step_put_text(char *at, struct bj_slice s, const char **ret)
 {
     if (s.n > 0)
         memcpy(at, s.p, s.n);
@@ -90,9 +90,9 @@ static struct bj_step *step_new(struct bj_track *t, const char *rel,
     s->unit = unit;
     s->job = t;
     s->first_usec = t->core->now_usec;
-    char *at = put_text(s->text, (struct bj_slice){rel, n}, &s->rel);
-    at = put_text(at, m->step, &s->step);
-    put_text(at, m->task, &s->task);
+    char *at = step_put_text(s->text, (struct bj_slice){rel, n}, &s->rel);
+    at = step_put_text(at, m->step, &s->step);
+    step_put_text(at, m->task, &s->task);
     t->core->tracks.steps++;
     return s;
 }

@@ -86,8 +86,8 @@ void bj_track_free(struct bj_track *t)
 }
 
 /* The index of the first track that is not before that id and key. */
-static size_t place_of(const struct bj_tracks *ts, const char *id,
-                       const char *key)
+static size_t track_place_of(const struct bj_tracks *ts, const char *id,
+                             const char *key)
 {
     size_t lo = 0, hi = ts->n;
     while (lo < hi) {
@@ -105,7 +105,7 @@ int bj_tracks_insert(struct bj_tracks *ts, struct bj_track *t)
 {
     if (!BJ_GROW(ts->v, ts->n + 1, ts->cap))
         return -ENOMEM;
-    size_t at = place_of(ts, t->id, t->key);
+    size_t at = track_place_of(ts, t->id, t->key);
     memmove(ts->v + at + 1, ts->v + at, (ts->n - at) * sizeof(*ts->v));
     ts->v[at] = t;
     ts->n++;
@@ -122,7 +122,7 @@ static bool same_owner(const struct bj_track *t, struct bj_slice uid)
 struct bj_track *bj_tracks_find(const struct bj_tracks *ts,
                                 const struct bj_path_match *m, const char *key)
 {
-    for (size_t i = place_of(ts, id_in(key, m), key);
+    for (size_t i = track_place_of(ts, id_in(key, m), key);
          i < ts->n && strcmp(ts->v[i]->key, key) == 0; i++)
         if (!ts->v[i]->life.reused && same_owner(ts->v[i], m->f[BJ_ID_UID]))
             return ts->v[i];
@@ -132,7 +132,7 @@ struct bj_track *bj_tracks_find(const struct bj_tracks *ts,
 void bj_tracks_replace(struct bj_tracks *ts, const struct bj_track *t)
 {
     struct bj_slice uid = bj_identity_path_uid(t);
-    for (size_t i = place_of(ts, t->id, t->key);
+    for (size_t i = track_place_of(ts, t->id, t->key);
          i < ts->n && strcmp(ts->v[i]->key, t->key) == 0; i++)
         if (ts->v[i]->life.reused && same_owner(ts->v[i], uid))
             ts->v[i]->life.replaced = true;

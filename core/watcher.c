@@ -118,7 +118,7 @@ static void open_requests(struct bj_watcher *w)
                    bj_err_text(&err, line, sizeof(line)));
 }
 
-static void serve(struct bj_core *core, const char *jobid)
+static void watcher_serve(struct bj_core *core, const char *jobid)
 {
     for (size_t k = 0; k < core->tracks.n; k++) {
         struct bj_track *t = core->tracks.v[k];
@@ -140,7 +140,7 @@ static void serve_requests(struct bj_watcher *w)
         close(fd);
     for (const struct dirent *e; d && (e = readdir(d));)
         if (e->d_name[0] != '.') {
-            serve(w->core, e->d_name);
+            watcher_serve(w->core, e->d_name);
             unlinkat(w->requests, e->d_name, 0);
         }
     if (d)
@@ -175,7 +175,7 @@ static void react(struct bj_watcher *w, struct bj_changes c)
     bj_events_settle(core);
 }
 
-static void *run(void *arg)
+static void *watcher_run(void *arg)
 {
     struct bj_watcher *w = arg;
     struct bj_core *core = w->core;
@@ -205,7 +205,8 @@ void bj_watcher_ensure(struct bj_core *core)
         w->core = core;
         w->requests = -1;
         core->watcher = w;
-        r = core->host.thread(core->host.ctx, &w->thread, run, w, "bj-watcher");
+        r = core->host.thread(core->host.ctx, &w->thread, watcher_run, w,
+                              "bj-watcher");
     }
     if (r == 0)
         return;

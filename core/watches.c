@@ -77,7 +77,7 @@ void bj_watches_free(struct bj_watches *w)
 
 /* --- the table ------------------------------------------------------------*/
 
-static struct bj_watch *find(const struct bj_watches *w, int wd)
+static struct bj_watch *watches_find(const struct bj_watches *w, int wd)
 {
     struct bj_watch *v = w->bucket[(unsigned)wd % BUCKETS];
     while (v && v->wd != wd)
@@ -87,12 +87,12 @@ static struct bj_watch *find(const struct bj_watches *w, int wd)
 
 /* Add a watch of path. NULL: one exists, the path has gone, or there is no room
  * (errno is ENOSPC or ENOMEM). */
-static struct bj_watch *add(struct bj_watches *w, const char *path,
-                            const char *keep, uint32_t mask)
+static struct bj_watch *watches_add(struct bj_watches *w, const char *path,
+                                    const char *keep, uint32_t mask)
 {
     int wd = inotify_add_watch(w->inotify, path, mask);
     errno = wd < 0 ? errno : EEXIST;
-    if (wd < 0 || find(w, wd))
+    if (wd < 0 || watches_find(w, wd))
         return NULL;
     size_t n = strlen(keep) + 1;
     struct bj_watch *v = calloc(1, sizeof(*v) + n);
@@ -114,7 +114,7 @@ static bool room_left(const struct bj_watch *v)
 }
 
 /* Remove it from the table and from its job. */
-static void drop(struct bj_watches *w, struct bj_watch *v)
+static void watches_drop(struct bj_watches *w, struct bj_watch *v)
 {
     struct bj_watch **at = &w->bucket[(unsigned)v->wd % BUCKETS];
     while (*at != v)
@@ -134,7 +134,7 @@ static struct bj_watch *add_to(struct bj_watches *w, struct bj_track *t,
                                const char *path, const char *keep,
                                uint32_t mask)
 {
-    struct bj_watch *v = add(w, path, keep, mask);
+    struct bj_watch *v = watches_add(w, path, keep, mask);
     if (!v)
         return NULL;
     v->track = t;
@@ -148,12 +148,12 @@ static struct bj_watch *add_to(struct bj_watches *w, struct bj_track *t,
 
 bool bj_watches_parent(struct bj_watches *w, const char *path)
 {
-    return !w || room_left(add(w, path, path, PARENT_MASK));
+    return !w || room_left(watches_add(w, path, path, PARENT_MASK));
 }
 
 bool bj_watches_requests(struct bj_watches *w, const char *path)
 {
-    struct bj_watch *v = add(w, path, path, REQUEST_MASK);
+    struct bj_watch *v = watches_add(w, path, path, REQUEST_MASK);
     if (v)
         v->requests = true;
     return v != NULL;
@@ -246,7 +246,7 @@ void bj_watches_forget(struct bj_watches *w, struct bj_track *t)
         bj_fdpool_close(w->pool, &t->watched.exit[i].fd);
     while (t->watched.first) {
         inotify_rm_watch(w->inotify, t->watched.first->wd);
-        drop(w, t->watched.first);
+        watches_drop(w, t->watched.first);
     }
 }
 
@@ -279,15 +279,15 @@ struct stale {
     void (*fn)(struct bj_core *core, const char *parent);
 };
 
-static void take(struct bj_watches *w, const struct inotify_event *e,
-                 struct bj_changes *c, const struct stale *stale)
+static void watches_take(struct bj_watches *w, const struct inotify_event *e,
+                         struct bj_changes *c, const struct stale *stale)
 {
-    struct bj_watch *v = find(w, e->wd);
+    struct bj_watch *v = watches_find(w, e->wd);
     c->lost |= (e->mask & IN_Q_OVERFLOW) != 0;
     if (!v)
         return;
     if (e->mask & IN_IGNORED) {
-        drop(w, v);
+        watches_drop(w, v);
     } else if (v->requests) {
         c->requests = true;
     } else if (!v->track) {
@@ -334,7 +334,7 @@ struct bj_changes bj_watches_read(struct bj_watches *w, struct bj_core *core,
     for (ssize_t at = 0; at < len;) {
         const struct inotify_event *e = (const void *)(buf + at);
         at += (ssize_t)(sizeof(*e) + e->len);
-        take(w, e, &c, &to);
+        watches_take(w, e, &c, &to);
     }
     return c;
 }

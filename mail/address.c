@@ -93,8 +93,8 @@ int bj_mail_addresses_check(const char *name, struct bj_slice text,
                                name, number);
 }
 
-static int read_file(const char *path, char **ret, size_t *ret_n,
-                     struct bj_err *err)
+static int address_read_file(const char *path, char **ret, size_t *ret_n,
+                             struct bj_err *err)
 {
     struct bj_slice text;
     char *buf = malloc(FILE_BYTES);
@@ -130,7 +130,7 @@ static int follow(struct bj_mail_addresses *a, struct bj_err *err)
         st.st_mtim.tv_sec == a->seen.st_mtim.tv_sec &&
         st.st_mtim.tv_nsec == a->seen.st_mtim.tv_nsec)
         return 0;
-    int r = read_file(path, &text, &n, err);
+    int r = address_read_file(path, &text, &n, err);
     if (r < 0)
         return r;
     free(a->text);
@@ -140,8 +140,8 @@ static int follow(struct bj_mail_addresses *a, struct bj_err *err)
     return 0;
 }
 
-static bool find(const struct bj_mail_addresses *a, struct bj_slice user,
-                 struct bj_slice *ret)
+static bool address_find(const struct bj_mail_addresses *a,
+                         struct bj_slice user, struct bj_slice *ret)
 {
     struct bj_slice rest = {a->text, a->n}, name;
     unsigned number = 0;
@@ -154,7 +154,7 @@ static bool find(const struct bj_mail_addresses *a, struct bj_slice user,
 /* --- the rule and the command ----------------------------------------------
  */
 
-static void put(struct bj_slice s, char *ret)
+static void address_put(struct bj_slice s, char *ret)
 {
     ret[0] = '\0';
     if (bj_mail_address_is(s)) {
@@ -173,7 +173,7 @@ static void by_rule(const char *rule, struct bj_slice user, char *ret)
     int n = snprintf(buf, sizeof(buf), "%.*s%.*s%s", (int)(at - rule), rule,
                      (int)user.n, user.p, at + sizeof(word) - 1);
     if (n < (int)sizeof(buf))
-        put(bj_slice_str(buf), ret);
+        address_put(bj_slice_str(buf), ret);
 }
 
 static int by_command(const struct bj_strv *words, struct bj_slice user,
@@ -195,7 +195,8 @@ static int by_command(const struct bj_strv *words, struct bj_slice user,
                                        .abort = stop};
     int r = bj_command_run(&command, &res, err);
     if (r == 0)
-        put(bj_slice_trim((struct bj_slice){res.out.p, res.out.len}), ret);
+        address_put(bj_slice_trim((struct bj_slice){res.out.p, res.out.len}),
+                    ret);
     bj_command_result_free(&res);
     return r < 0 ? bj_err_wrap(err, r, "mail.address-command") : 0;
 }
@@ -218,8 +219,8 @@ int bj_mail_address(struct bj_mail_addresses *a, struct bj_slice user,
     int r = follow(a, err);
     if (r < 0 || !is_user(user))
         return r;
-    if (find(a, user, &own))
-        put(own, ret);
+    if (address_find(a, user, &own))
+        address_put(own, ret);
     else if (a->conf->address_command.n > 0)
         r = by_command(&a->conf->address_command, user, stop, ret, err);
     else if (bj_mail_is_set(a->conf->address))
@@ -264,7 +265,7 @@ int bj_mail_addresses_check_conf(const struct bj_mail_conf *c,
             bj_err_wrap(err, r, "mail.address-command");
     }
     if (r == 0 && bj_mail_is_set(c->address_file))
-        r = read_file(c->address_file, &text, &n, err);
+        r = address_read_file(c->address_file, &text, &n, err);
     free(text);
     return r;
 }

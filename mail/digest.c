@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void day_of(int64_t sec, char ret[11])
+static void digest_day_of(int64_t sec, char ret[11])
 {
     char stamp[BJ_STAMP_MAX];
     bj_stamp_text((sec + bj_tz_offset(bj_tz_used(), sec)) * 1000000, 0, 0,
@@ -26,8 +26,8 @@ void bj_mail_digest_of(const struct bj_mail_schedule *s, bool weekly,
     *d = (struct bj_mail_digest){.weekly = weekly};
     d->due_sec =
         bj_mail_digest_due(s, weekly, now_sec, &d->since_sec, &d->until_sec);
-    day_of(d->since_sec, d->day);
-    day_of(d->until_sec - 1, last);
+    digest_day_of(d->since_sec, d->day);
+    digest_day_of(d->until_sec - 1, last);
     struct bj_buf title = {0};
     if (weekly)
         bj_local_put(&title, "{Your jobs from %s to %s}", d->day, last);
@@ -70,17 +70,18 @@ int bj_mail_digest_users(struct bj_store *s, const char *choice,
     return r < 0 ? r : (int)n;
 }
 
-static int value(void *ctx, unsigned i, struct bj_job_value *ret,
-                 struct bj_err *err)
+static int digest_value(void *ctx, unsigned i, struct bj_job_value *ret,
+                        struct bj_err *err)
 {
     return bj_job_read_value(ctx, i, ret, err);
 }
 
-static int add(struct bj_job_read *read, int64_t job, struct bj_buf *texts,
-               struct bj_period *p, struct bj_err *err)
+static int digest_add(struct bj_job_read *read, int64_t job,
+                      struct bj_buf *texts, struct bj_period *p,
+                      struct bj_err *err)
 {
     int r = bj_job_read_row(read, job, err);
-    return r > 0 ? bj_period_take(p, texts, value, read, err) : r;
+    return r > 0 ? bj_period_take(p, texts, digest_value, read, err) : r;
 }
 
 int bj_mail_digest_read(struct bj_store *s, struct bj_slice user,
@@ -108,7 +109,7 @@ int bj_mail_digest_read(struct bj_store *s, struct bj_slice user,
         r = bj_job_read_new(bj_store_db(s), bj_period_columns(),
                             BJ_PERIOD_COLUMNS, &read, err);
     while (r == 0 && (r = bj_st_row(st, err)) > 0)
-        r = add(read, bj_st_get_i64(st, 0), &texts, p, err);
+        r = digest_add(read, bj_st_get_i64(st, 0), &texts, p, err);
     bj_period_settle(p);
     bj_job_read_free(read);
     bj_buf_free(&texts);

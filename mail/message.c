@@ -67,8 +67,9 @@ static void put_url(const struct bj_mail_conf *c, const char *path,
 }
 
 /* Append a page below mail.url, as text and as a link. */
-static void put_page(const struct bj_mail_conf *c, const char *words,
-                     const char *path, struct bj_slice last, struct parts *p)
+static void message_put_page(const struct bj_mail_conf *c, const char *words,
+                             const char *path, struct bj_slice last,
+                             struct parts *p)
 {
     struct bj_buf url = {0};
     if (!bj_mail_is_set(c->url))
@@ -131,9 +132,10 @@ static void put_stop(const struct bj_mail_conf *c, enum bj_mail_kind kind,
 /* --- the message -----------------------------------------------------------
  */
 
-static int finish(const struct bj_mail_writer *w, const struct bj_mail_for *to,
-                  enum bj_mail_kind kind, struct parts *p, struct bj_buf *out,
-                  struct bj_err *err)
+static int message_finish(const struct bj_mail_writer *w,
+                          const struct bj_mail_for *to, enum bj_mail_kind kind,
+                          struct parts *p, struct bj_buf *out,
+                          struct bj_err *err)
 {
     char name[BJ_MAIL_NAME_MAX];
     const struct bj_mail_conf *c = w->conf;
@@ -252,10 +254,10 @@ static int write_job(const struct bj_mail_writer *w,
     bj_doc_html(&d, &p.html_report);
     bj_doc_free(&d);
     put_plots(&p);
-    put_page(w->conf, "More about this job", "/jobs/",
-             bj_report_text(r, BJ_REPORT_KEY), &p);
+    message_put_page(w->conf, "More about this job", "/jobs/",
+                     bj_report_text(r, BJ_REPORT_KEY), &p);
     if (e == 0)
-        e = finish(w, to, kind, &p, out, err);
+        e = message_finish(w, to, kind, &p, out, err);
     free_parts(&p);
     return e;
 }
@@ -291,9 +293,9 @@ int bj_mail_of_period(const struct bj_mail_writer *w,
     bj_doc_html(&d, &parts.html_report);
     bj_doc_free(&d);
     put_plots(&parts);
-    put_page(w->conf, "All your jobs", "/jobs?user=", to->user, &parts);
+    message_put_page(w->conf, "All your jobs", "/jobs?user=", to->user, &parts);
     if (e == 0)
-        e = finish(w, to, BJ_MAIL_DIGEST, &parts, out, err);
+        e = message_finish(w, to, BJ_MAIL_DIGEST, &parts, out, err);
     free_parts(&parts);
     return e;
 }

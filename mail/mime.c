@@ -19,7 +19,7 @@ enum {
 /* --- header lines ----------------------------------------------------------
  */
 
-static bool is_plain(struct bj_slice s)
+static bool mime_is_plain(struct bj_slice s)
 {
     for (size_t i = 0; i < s.n; i++)
         if (s.p[i] < ' ' || s.p[i] > '~' ||
@@ -42,7 +42,7 @@ static void put_words(struct bj_buf *out, struct bj_slice s)
     }
 }
 
-static struct bj_slice clean(struct bj_slice text, char buf[TEXT_MAX])
+static struct bj_slice mime_clean(struct bj_slice text, char buf[TEXT_MAX])
 {
     return bj_slice_trim(
         (struct bj_slice){buf, bj_text_clean(text, buf, TEXT_MAX)});
@@ -51,9 +51,9 @@ static struct bj_slice clean(struct bj_slice text, char buf[TEXT_MAX])
 void bj_mail_header(struct bj_buf *out, const char *name, struct bj_slice text)
 {
     char buf[TEXT_MAX];
-    text = clean(text, buf);
+    text = mime_clean(text, buf);
     bj_buf_printf(out, "%s: ", name);
-    if (is_plain(text) && strlen(name) + 2 + text.n <= LINE)
+    if (mime_is_plain(text) && strlen(name) + 2 + text.n <= LINE)
         bj_buf_slice(out, text);
     else
         put_words(out, text);
@@ -67,7 +67,7 @@ static bool is_phrase(struct bj_slice s)
     for (size_t i = 0; i < s.n; i++)
         if (strchr(specials, s.p[i]))
             return false;
-    return is_plain(s) && s.n <= 40;
+    return mime_is_plain(s) && s.n <= 40;
 }
 
 static void put_mailbox(struct bj_buf *out, const char *header,
@@ -76,7 +76,7 @@ static void put_mailbox(struct bj_buf *out, const char *header,
     char buf[TEXT_MAX];
     if (address.n == 0)
         return;
-    name = clean(name, buf);
+    name = mime_clean(name, buf);
     bj_buf_printf(out, "%s: ", header);
     bool phrase = is_phrase(name), fits = phrase && address.n <= 30;
     if (phrase)

@@ -121,7 +121,7 @@ int bj_mail_plots_of_period(const struct bj_mail_plots_from *from,
 /* --- the two parts ---------------------------------------------------------
  */
 
-static void put_title(const struct bj_chart *k, struct bj_buf *out)
+static void plots_put_title(const struct bj_chart *k, struct bj_buf *out)
 {
     bj_buf_str(out, k->title);
     bj_buf_str(out, k->of.n > 0 ? ", " : "");
@@ -132,7 +132,7 @@ static void put_title(const struct bj_chart *k, struct bj_buf *out)
 static void put_words(const struct bj_chart *k, struct bj_buf *out)
 {
     double mean, highest;
-    put_title(k, out);
+    plots_put_title(k, out);
     bj_buf_str(out, ". ");
     if (k->kind != BJ_CHART_ROWS) {
         bj_chart_summary(out, k);

@@ -122,8 +122,8 @@ static size_t read_more(char *buf, size_t size, size_t n, void *ctx)
     return len;
 }
 
-static int on_progress(void *ctx, curl_off_t a, curl_off_t b, curl_off_t d,
-                       curl_off_t e)
+static int send_on_progress(void *ctx, curl_off_t a, curl_off_t b, curl_off_t d,
+                            curl_off_t e)
 {
     const struct upload *u = ctx;
     (void)a;
@@ -175,15 +175,15 @@ static bool set_message(const struct bj_libcurl *lib, CURL *h,
     SET(CURLOPT_READFUNCTION, read_more);
     SET(CURLOPT_READDATA, u);
     SET(CURLOPT_NOPROGRESS, 0L);
-    SET(CURLOPT_XFERINFOFUNCTION, on_progress);
+    SET(CURLOPT_XFERINFOFUNCTION, send_on_progress);
     SET(CURLOPT_XFERINFODATA, u);
     return !bad;
 }
 
 /* libcurl returns SEND_ERROR if the server refuses MAIL, RCPT or DATA, and
  * WEIRD_SERVER_REPLY if it refuses the message. */
-static enum bj_mail_outcome judge(CURLcode code, long status,
-                                  const struct upload *u)
+static enum bj_mail_outcome send_judge(CURLcode code, long status,
+                                       const struct upload *u)
 {
     bool answered = code == CURLE_SEND_ERROR ||
                     (code == CURLE_WEIRD_SERVER_REPLY && u->sent);
@@ -205,7 +205,7 @@ static enum bj_mail_outcome transfer(const struct bj_libcurl *lib, CURL *h,
     lib->easy_setopt(h, CURLOPT_ERRORBUFFER, why);
     CURLcode code = lib->easy_perform(h);
     lib->easy_getinfo(h, CURLINFO_RESPONSE_CODE, &status);
-    enum bj_mail_outcome o = judge(code, status, u);
+    enum bj_mail_outcome o = send_judge(code, status, u);
     bj_text_clean(bj_slice_str(why[0] ? why : lib->easy_strerror(code)), shown,
                   sizeof(shown));
     if (o != BJ_MAIL_SENT)

@@ -23,8 +23,9 @@ struct value {
         .number = (n)                                                          \
     }
 
-static int prepare(struct bj_store *s, const char *sql, const struct value *v,
-                   int n, struct bj_st **ret, struct bj_err *err)
+static int sent_prepare(struct bj_store *s, const char *sql,
+                        const struct value *v, int n, struct bj_st **ret,
+                        struct bj_err *err)
 {
     int r = bj_db_prepare(bj_store_db(s), sql, ret, err);
     for (int i = 0; r == 0 && i < n; i++)
@@ -35,11 +36,11 @@ static int prepare(struct bj_store *s, const char *sql, const struct value *v,
     return r;
 }
 
-static int run(struct bj_store *s, const char *sql, const struct value *v,
-               int n, struct bj_err *err)
+static int sent_run(struct bj_store *s, const char *sql, const struct value *v,
+                    int n, struct bj_err *err)
 {
     struct bj_st *st = NULL;
-    int r = prepare(s, sql, v, n, &st, err);
+    int r = sent_prepare(s, sql, v, n, &st, err);
     if (r == 0)
         r = bj_st_run(st, err);
     bj_st_finalize(st);
@@ -47,11 +48,12 @@ static int run(struct bj_store *s, const char *sql, const struct value *v,
 }
 
 /* Read the numbers of the first row; 0: no row. */
-static int read_row(struct bj_store *s, const char *sql, const struct value *v,
-                    int n, int64_t *ret, int columns, struct bj_err *err)
+static int sent_read_row(struct bj_store *s, const char *sql,
+                         const struct value *v, int n, int64_t *ret,
+                         int columns, struct bj_err *err)
 {
     struct bj_st *st = NULL;
-    int r = prepare(s, sql, v, n, &st, err);
+    int r = sent_prepare(s, sql, v, n, &st, err);
     if (r == 0)
         r = bj_st_row(st, err);
     for (int i = 0; r > 0 && i < columns; i++)
@@ -67,7 +69,7 @@ static int write_one(struct bj_store *s, const char *sql, const struct value *v,
     int r = bj_store_begin(s, err);
     if (r < 0)
         return r;
-    r = run(s, sql, v, n, err);
+    r = sent_run(s, sql, v, n, err);
     if (r == 0)
         r = bj_store_commit(s, err);
     if (r < 0)
@@ -97,10 +99,10 @@ int bj_mail_turn_on(struct bj_store *s, const char *choice, int64_t now_sec,
         return r;
     r = bj_job_number_upto(bj_store_db(s), &now[2].number, err);
     if (r == 0)
-        r = run(s, lost, now, 1, err);
+        r = sent_run(s, lost, now, 1, err);
     *ret_lost = r == 0 ? bj_db_changes(bj_store_db(s)) : 0;
     if (r == 0)
-        r = run(s, on, now, 3, err);
+        r = sent_run(s, on, now, 3, err);
     if (r == 0)
         r = bj_store_commit(s, err);
     if (r < 0)
@@ -123,8 +125,8 @@ int bj_mail_state_read(struct bj_store *s, struct bj_mail_state *ret,
                        struct bj_err *err)
 {
     int64_t v[3] = {0};
-    int r = read_row(s, "SELECT since, daily, weekly FROM mail_state", NULL, 0,
-                     v, 3, err);
+    int r = sent_read_row(s, "SELECT since, daily, weekly FROM mail_state",
+                          NULL, 0, v, 3, err);
     *ret = (struct bj_mail_state){v[0], v[1], v[2]};
     return r < 0 ? r : 0;
 }
@@ -158,17 +160,17 @@ int bj_mail_collect(struct bj_store *s, struct bj_err *err)
                       err);
     struct value v[] = {NUMBER(upto), NUMBER(COLLECTED)};
     if (r == 0)
-        r = read_row(s, last, v, 2, &to, 1, err);
+        r = sent_read_row(s, last, v, 2, &to, 1, err);
     if (r < 0 || to == BJ_SQL_NULL)
         return r < 0 ? r : 0;
     r = bj_store_begin(s, err);
     if (r < 0)
         return r;
     v[1].number = to;
-    r = run(s, list, v, 2, err);
+    r = sent_run(s, list, v, 2, err);
     v[0].number = to;
     if (r == 0)
-        r = run(s, "UPDATE mail_state SET job_upto = ?1", v, 1, err);
+        r = sent_run(s, "UPDATE mail_state SET job_upto = ?1", v, 1, err);
     if (r == 0)
         r = bj_store_commit(s, err);
     if (r < 0)
@@ -214,14 +216,14 @@ int bj_mail_jobs(struct bj_store *s, int64_t since_sec, int64_t until_sec,
     int n = 0;
     int64_t first;
     snprintf(sql, sizeof(sql), "SELECT job %s LIMIT 1", past);
-    int r = read_row(s, sql, since, 1, &first, 1, err);
+    int r = sent_read_row(s, sql, since, 1, &first, 1, err);
     snprintf(sql, sizeof(sql), "DELETE %s", past);
     if (r > 0)
         r = write_one(s, sql, since, 1, err);
     struct bj_mail_job *job =
         bj_arena_alloc(arena, BJ_MAIL_JOBS * sizeof(*job));
     if (r == 0)
-        r = job ? prepare(s, jobs_sql, v, 2, &st, err)
+        r = job ? sent_prepare(s, jobs_sql, v, 2, &st, err)
                 : bj_err_set(err, -ENOMEM, "mails");
     while (r == 0 && n < BJ_MAIL_JOBS && (r = bj_st_row(st, err)) > 0) {
         job[n++] = (struct bj_mail_job){
@@ -272,12 +274,12 @@ static int decide(struct bj_store *s, struct bj_slice key, struct bj_slice user,
     const struct value by_key[] = {TEXT(key)};
     const struct value day[] = {TEXT(user), NUMBER(now_sec - 86400)};
     int64_t v[3] = {0}, n[2] = {0};
-    int r = read_row(s, known, by_key, 1, v, 3, err);
+    int r = sent_read_row(s, known, by_key, 1, v, 3, err);
     if (r < 0)
         return r;
     if (r > 0 && (!v[0] || now_sec < v[2] + wait_of(v[1])))
         return v[0] ? BJ_MAIL_WAITS : BJ_MAIL_DONE;
-    r = read_row(s, counts, day, 2, n, 2, err);
+    r = sent_read_row(s, counts, day, 2, n, 2, err);
     if (r < 0)
         return r;
     return (uint64_t)n[1] >= caps->per_user  ? BJ_MAIL_CAPPED
@@ -295,11 +297,12 @@ int bj_mail_claim(struct bj_store *s, struct bj_slice key, struct bj_slice user,
         return r;
     int how = decide(s, key, user, caps, now_sec, err);
     if (how == BJ_MAIL_CLAIMED)
-        r = run(s,
-                "INSERT INTO mail_sent(key, user, at, state, tries)"
-                " VALUES(?1, ?2, ?3, 'sending', 1) ON CONFLICT(key) DO UPDATE"
-                " SET at = ?3, state = 'sending', tries = mail_sent.tries + 1",
-                v, 3, err);
+        r = sent_run(
+            s,
+            "INSERT INTO mail_sent(key, user, at, state, tries)"
+            " VALUES(?1, ?2, ?3, 'sending', 1) ON CONFLICT(key) DO UPDATE"
+            " SET at = ?3, state = 'sending', tries = mail_sent.tries + 1",
+            v, 3, err);
     if (r == 0 && how == BJ_MAIL_CLAIMED)
         r = bj_store_commit(s, err);
     bj_store_rollback(s);

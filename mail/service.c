@@ -366,7 +366,7 @@ int bj_mail_service_round(struct bj_mail_service *m, struct bj_err *err)
     return r < 0 ? r : 0;
 }
 
-static void *serve(void *ctx)
+static void *service_serve(void *ctx)
 {
     struct bj_mail_service *m = ctx;
     struct pollfd fd = {.fd = m->thread.wake_fd, .events = POLLIN};
@@ -449,7 +449,7 @@ int bj_mail_service_new(const struct bj_mail_conf *conf, struct bj_store *store,
     if (r == 0)
         r = turn_on(m, err);
     if (r == 0 && thread)
-        r = bj_thread_start(&m->thread, "mails", serve, m, err);
+        r = bj_thread_start(&m->thread, "mails", service_serve, m, err);
     if (r < 0) {
         bj_mail_service_free(m);
         return r;

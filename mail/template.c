@@ -169,8 +169,8 @@ struct parse {
     struct bj_err *err;
 };
 
-static int wrong(const struct parse *p, const char *at, const char *what,
-                 struct bj_slice word)
+static int template_wrong(const struct parse *p, const char *at,
+                          const char *what, struct bj_slice word)
 {
     unsigned line = 1;
     for (const char *c = p->all.p; c < at; c++)
@@ -187,15 +187,15 @@ static int word_of(const struct parse *p, struct bj_slice name, int *ret)
             *ret = i;
             return is_of(p->kind, i)
                        ? 0
-                       : wrong(p, name.p, "this mail has no placeholder ",
-                               word);
+                       : template_wrong(p, name.p,
+                                        "this mail has no placeholder ", word);
         }
-    return wrong(p, name.p, "unknown placeholder ", word);
+    return template_wrong(p, name.p, "unknown placeholder ", word);
 }
 
 /* Cut the text before the next "{{" off *rest, and the name up to "}}". */
-static int cut(const struct parse *p, struct bj_slice *rest,
-               struct piece *piece)
+static int template_cut(const struct parse *p, struct bj_slice *rest,
+                        struct piece *piece)
 {
     const char *open = memmem(rest->p, rest->n, "{{", 2);
     piece->word = -1;
@@ -208,7 +208,7 @@ static int cut(const struct parse *p, struct bj_slice *rest,
     struct bj_slice name = {open + 2, rest->n - piece->text.n - 2};
     const char *close = memmem(name.p, name.n, "}}", 2);
     if (!close)
-        return wrong(
+        return template_wrong(
             p, open, "}} is missing after ",
             (struct bj_slice){open, name.n + 2 < 20 ? name.n + 2 : 20});
     rest->n = (size_t)(rest->p + rest->n - close - 2);
@@ -217,15 +217,15 @@ static int cut(const struct parse *p, struct bj_slice *rest,
     return word_of(p, name, &piece->word);
 }
 
-static int parse(const struct parse *p, struct bj_slice text,
-                 const struct piece **ret, unsigned *ret_words)
+static int template_parse(const struct parse *p, struct bj_slice text,
+                          const struct piece **ret, unsigned *ret_words)
 {
     struct piece *first = NULL, **last = &first;
     while (text.n > 0) {
         struct piece *piece = bj_arena_alloc(p->arena, sizeof(*piece));
         if (!piece)
             return bj_err_set(p->err, -ENOMEM, "%s", p->name);
-        int r = cut(p, &text, piece);
+        int r = template_cut(p, &text, piece);
         if (r < 0)
             return r;
         if (piece->word >= 0)
@@ -245,11 +245,12 @@ static int parse_subject(const struct parse *p, struct bj_slice *text,
     unsigned words = 0;
     if (!bj_slice_line(text, &line) || !bj_slice_starts(line, prefix) ||
         !bj_slice_line(text, &empty) || bj_slice_trim(empty).n > 0)
-        return wrong(p, p->all.p, "expected 'Subject: TEXT' and an empty line",
-                     BJ_SLICE(""));
+        return template_wrong(p, p->all.p,
+                              "expected 'Subject: TEXT' and an empty line",
+                              BJ_SLICE(""));
     line.p += prefix.n;
     line.n -= prefix.n;
-    return parse(p, line, ret, &words);
+    return template_parse(p, line, ret, &words);
 }
 
 static int parse_file(struct bj_arena *arena, const char *name,
@@ -263,7 +264,8 @@ static int parse_file(struct bj_arena *arena, const char *name,
     unsigned words = 0;
     int r = html ? 0 : parse_subject(&p, &body, &form[BJ_MAIL_SUBJECT]);
     if (r == 0)
-        r = parse(&p, body, &form[html ? BJ_MAIL_HTML : BJ_MAIL_TEXT], &words);
+        r = template_parse(&p, body, &form[html ? BJ_MAIL_HTML : BJ_MAIL_TEXT],
+                           &words);
     for (unsigned i = 0; r == 0 && i < 2; i++)
         if (!(words & 1u << required[i]))
             r = bj_err_set(err, -EINVAL, "%s: {{%s}} is missing", name,
@@ -293,8 +295,8 @@ static int path_of(const char *dir, const struct builtin *b, char *path,
                : bj_err_set(err, -ENAMETOOLONG, "%s", dir);
 }
 
-static int load(struct bj_mail_templates *t, const char *dir,
-                const struct builtin *b, char *buf, struct bj_err *err)
+static int template_load(struct bj_mail_templates *t, const char *dir,
+                         const struct builtin *b, char *buf, struct bj_err *err)
 {
     char path[PATH_MAX];
     struct bj_slice text = bj_slice_str(b->text);
@@ -324,7 +326,7 @@ int bj_mail_templates_new(const char *dir, struct bj_mail_templates **ret,
         r = bj_err_set(err, -EINVAL, "mail.template-dir: cannot open %s", dir);
     bj_close_fd(&fd);
     for (unsigned i = 0; r == 0 && i < BUILTINS; i++)
-        r = load(t, dir, &builtins[i], buf, err);
+        r = template_load(t, dir, &builtins[i], buf, err);
     free(buf);
     if (r < 0) {
         bj_mail_templates_free(t);

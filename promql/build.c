@@ -288,7 +288,7 @@ struct bj_promql_node *bj_promql_unary(struct bj_promql_parser *p, char sign,
     return unless_failed(p, n);
 }
 
-static bool is_set(const char *op)
+static bool build_is_set(const char *op)
 {
     return strcmp(op, "and") == 0 || strcmp(op, "or") == 0 ||
            strcmp(op, "unless") == 0;
@@ -320,9 +320,9 @@ static const char *wrong_binary(const char *op, const struct bj_promql_node *n,
         return "bool needs a comparison";
     if (is_comparison(op) && both && !n->returns_bool)
         return "a comparison of two scalars needs bool";
-    if (is_set(op) && (scalar_left || scalar_right))
+    if (build_is_set(op) && (scalar_left || scalar_right))
         return "and, or and unless need two instant vectors";
-    if (is_set(op) && (n->group || fills))
+    if (build_is_set(op) && (n->group || fills))
         return "and, or and unless have neither group_left, group_right nor "
                "fill";
     if ((n->labels || n->group || fills) && (scalar_left || scalar_right))
@@ -402,7 +402,7 @@ struct bj_promql_node *bj_promql_aggregate(struct bj_promql_parser *p,
     return unless_failed(p, n);
 }
 
-static bool fits(char want, struct bj_promql_node *arg)
+static bool build_fits(char want, struct bj_promql_node *arg)
 {
     switch (want) {
     case 'S':
@@ -438,7 +438,7 @@ struct bj_promql_node *bj_promql_call(struct bj_promql_parser *p,
         }
         if (!*want)
             return WRONG(p, "too many arguments of %s()", f->name);
-        if (!fits(*want, arg))
+        if (!build_fits(*want, arg))
             return WRONG(p, "argument %u of %s() is %s", i, f->name,
                          type_names[arg->type]);
         want += !any;

@@ -6,7 +6,7 @@
 #include <math.h>
 
 /* Set the error at the last token; false. */
-static bool wrong(struct bj_promql_parser *p, const char *what)
+static bool duration_wrong(struct bj_promql_parser *p, const char *what)
 {
     bj_promql_fail(p, p->token, -EINVAL, "%s", what);
     return false;
@@ -31,13 +31,13 @@ bool bj_promql_time_literal(struct bj_promql_parser *p, struct bj_slice text,
     }
     if (last >= '0' && last <= '9') { /* the lexer has made it plain */
         if (bj_decimal_i64(text, 9, &v))
-            return wrong(p, "the number is too large for a duration");
+            return duration_wrong(p, "the number is too large for a duration");
         ret->seconds = (double)v / 1e9;
         return true;
     }
     int64_t ms;
     if (bj_promql_duration(text, &ms))
-        return wrong(p, "the duration is too long");
+        return duration_wrong(p, "the duration is too long");
     ret->seconds = in_seconds(ms);
     return true;
 }
@@ -89,7 +89,7 @@ bool bj_promql_time_binary(struct bj_promql_parser *p, char op,
     if (ret->unknown)
         return true;
     if ((op == '/' || op == '%') && y == 0)
-        return wrong(p, "division by zero in a duration");
+        return duration_wrong(p, "division by zero in a duration");
     const double v = op == '+'   ? x + y
                      : op == '-' ? x - y
                      : op == '*' ? x * y
@@ -97,7 +97,7 @@ bool bj_promql_time_binary(struct bj_promql_parser *p, char op,
                      : op == '%' ? fmod(x, y)
                                  : pow(x, y);
     if (!isfinite(v))
-        return wrong(p, "the duration is not finite");
+        return duration_wrong(p, "the duration is not finite");
     ret->seconds = v;
     return true;
 }
@@ -108,8 +108,8 @@ bool bj_promql_time_ms(struct bj_promql_parser *p, struct bj_promql_time t,
     if (t.literal.n > 0) {
         int e = bj_promql_duration(t.literal, ret);
         if (e)
-            return wrong(p, e == -ERANGE
-                                ? "the duration is too long"
+            return duration_wrong(
+                p, e == -ERANGE ? "the duration is too long"
                                 : "the duration must be whole milliseconds");
         if (t.seconds < 0)
             *ret = -*ret;
@@ -119,7 +119,7 @@ bool bj_promql_time_ms(struct bj_promql_parser *p, struct bj_promql_time t,
     if (t.unknown)
         return true;
     if (fabs(t.seconds) > (double)(INT64_MAX / 1000000000))
-        return wrong(p, "the duration is too long");
+        return duration_wrong(p, "the duration is too long");
     *ret = (int64_t)(t.seconds * 1000);
     return true;
 }
@@ -129,5 +129,5 @@ bool bj_promql_time_positive(struct bj_promql_parser *p,
 {
     if (!bj_promql_time_ms(p, t, ret))
         return false;
-    return *ret > 0 || wrong(p, "the duration must be greater than 0");
+    return *ret > 0 || duration_wrong(p, "the duration must be greater than 0");
 }

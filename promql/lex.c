@@ -12,14 +12,14 @@ static bool is_alpha(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static bool is_digit(char c)
+static bool lex_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
-static bool is_word(char c)
+static bool lex_is_word(char c)
 {
-    return is_alpha(c) || is_digit(c);
+    return is_alpha(c) || lex_is_digit(c);
 }
 
 /* The byte n positions after the next one; 0 after the end. */
@@ -112,7 +112,7 @@ static int lex_word(struct bj_promql_parser *p, struct bj_slice *ret)
 {
     bool colon = false;
     size_t from = p->at;
-    while (is_word(peek(p, 0)) || peek(p, 0) == ':')
+    while (lex_is_word(peek(p, 0)) || peek(p, 0) == ':')
         colon |= p->text.p[p->at++] == ':';
     struct bj_slice s = {p->text.p + from, p->at - from};
     const char first = (char)(s.p[0] | 0x20); /* words begin with a letter */
@@ -147,7 +147,7 @@ static int lex_number(struct bj_promql_parser *p, struct bj_slice *ret)
             point = true;
             continue;
         }
-        if (!is_word(c))
+        if (!lex_is_word(c))
             break;
         exponent |= !hex && (c | 0x20) == 'e';
     }
@@ -280,7 +280,7 @@ int bj_grammar_lex(BJ_GRAMMAR_STYPE *value, struct bj_promql_parser *p)
         return 0;
     char c = p->text.p[p->at];
     if (p->mode == BJ_LEX_BRACES && is_alpha(c)) {
-        while (is_word(peek(p, 0)))
+        while (lex_is_word(peek(p, 0)))
             p->at++;
         struct bj_slice s = {p->text.p + p->token, p->at - p->token};
         value->slice = bj_arena_copy(p->arena, s);
@@ -288,7 +288,7 @@ int bj_grammar_lex(BJ_GRAMMAR_STYPE *value, struct bj_promql_parser *p)
     }
     if ((c == '"' || c == '\'' || c == '`') && p->mode != BJ_LEX_BRACKETS)
         return lex_string(p, &value->slice);
-    bool number = is_digit(c) || (c == '.' && is_digit(peek(p, 1)));
+    bool number = lex_is_digit(c) || (c == '.' && lex_is_digit(peek(p, 1)));
     if (number && p->mode != BJ_LEX_BRACES)
         return lex_number(p, &value->slice);
     if (is_alpha(c) || (p->mode == BJ_LEX_NORMAL && c == ':'))

@@ -4,14 +4,14 @@
 
 #include <errno.h>
 
-static bool is_digit(char c)
+static bool literal_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
 
 static int hex_digit(char c)
 {
-    if (is_digit(c))
+    if (literal_is_digit(c))
         return c - '0';
     c = (char)(c | 0x20);
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
@@ -31,7 +31,8 @@ static int without_underscores(struct bj_slice s, char *dst, size_t *ret_n)
         bool hex = s.n > 2 && s.p[0] == '0' && (s.p[1] | 0x20) == 'x';
         if (i == 0 || i + 1 == s.n || hex_digit(s.p[i + 1]) < 0 ||
             (!prefix && hex_digit(s.p[i - 1]) < 0) ||
-            (!hex && (!is_digit(s.p[i - 1]) || !is_digit(s.p[i + 1]))))
+            (!hex &&
+             (!literal_is_digit(s.p[i - 1]) || !literal_is_digit(s.p[i + 1]))))
             return -EINVAL;
     }
     *ret_n = n;
@@ -75,7 +76,7 @@ struct decimal {
 static struct bj_slice cut_digits(struct bj_slice *s)
 {
     struct bj_slice d = {s->p, 0};
-    while (s->n > 0 && is_digit(*s->p)) {
+    while (s->n > 0 && literal_is_digit(*s->p)) {
         s->p++;
         s->n--;
         d.n++;
@@ -181,7 +182,7 @@ int bj_promql_number(struct bj_slice s, struct bj_arena *arena,
 /* Maximum of Go's time.Duration, which has nanoseconds in 64 bits. */
 #define DURATION_MAX_MS (INT64_MAX / 1000000)
 
-static int seconds(struct bj_slice s, int64_t *ret_ms)
+static int literal_seconds(struct bj_slice s, int64_t *ret_ms)
 {
     struct bj_arena arena = {0};
     struct bj_slice plain = {0};
@@ -216,8 +217,8 @@ int bj_promql_duration(struct bj_slice s, int64_t *ret_ms)
     const size_t count = sizeof units / sizeof *units;
     size_t next = 0;
     int64_t sum = 0;
-    if (s.n == 0 || is_digit(s.p[s.n - 1]) || s.p[s.n - 1] == '.')
-        return seconds(s, ret_ms);
+    if (s.n == 0 || literal_is_digit(s.p[s.n - 1]) || s.p[s.n - 1] == '.')
+        return literal_seconds(s, ret_ms);
     while (s.n > 0) {
         uint64_t v;
         struct bj_slice digits = cut_digits(&s);
@@ -226,7 +227,7 @@ int bj_promql_duration(struct bj_slice s, int64_t *ret_ms)
         if (bj_slice_u64(digits, &v) || v > (uint64_t)DURATION_MAX_MS)
             return -ERANGE;
         struct bj_slice unit = {s.p, 0};
-        for (; s.n > 0 && !is_digit(*s.p); s.p++, s.n--)
+        for (; s.n > 0 && !literal_is_digit(*s.p); s.p++, s.n--)
             unit.n++;
         while (next < count && !(unit.n == units[next].n &&
                                  memcmp(unit.p, units[next].name, unit.n) == 0))

@@ -14,12 +14,12 @@ struct re {
     bool unknown; /* contains something that this parser does not understand */
 };
 
-static char next(const struct re *re)
+static char parse_next(const struct re *re)
 {
     return re->s.n > 0 ? *re->s.p : '\0';
 }
 
-static void skip(struct re *re, size_t n)
+static void parse_skip(struct re *re, size_t n)
 {
     n = n < re->s.n ? n : re->s.n;
     re->s.p += n;
@@ -29,29 +29,32 @@ static void skip(struct re *re, size_t n)
 /* Skip a class such as "[^]a-z[:alpha:]]". */
 static void skip_class(struct re *re)
 {
-    skip(re, 1);
-    if (next(re) == '^')
-        skip(re, 1);
-    if (next(re) == ']')
-        skip(re, 1);
-    while (re->s.n > 0 && next(re) != ']') {
+    parse_skip(re, 1);
+    if (parse_next(re) == '^')
+        parse_skip(re, 1);
+    if (parse_next(re) == ']')
+        parse_skip(re, 1);
+    while (re->s.n > 0 && parse_next(re) != ']') {
         bool name = bj_slice_starts(re->s, BJ_SLICE("[:"));
         const char *end = name ? memmem(re->s.p, re->s.n, ":]", 2) : NULL;
-        skip(re, end ? (size_t)(end - re->s.p) + 2 : next(re) == '\\' ? 2 : 1);
+        parse_skip(re, end                      ? (size_t)(end - re->s.p) + 2
+                       : parse_next(re) == '\\' ? 2
+                                                : 1);
     }
-    skip(re, 1);
+    parse_skip(re, 1);
 }
 
 /* Skip "?:", "?P<name>" and flags after a parenthesis; true if the group
  * contains nothing else: "(?i)". */
 static bool skip_flags(struct re *re)
 {
-    if (next(re) != '?')
+    if (parse_next(re) != '?')
         return false;
-    while (re->s.n > 0 && next(re) != ':' && next(re) != '>' && next(re) != ')')
-        skip(re, 1);
-    bool all = next(re) == ')';
-    skip(re, 1);
+    while (re->s.n > 0 && parse_next(re) != ':' && parse_next(re) != '>' &&
+           parse_next(re) != ')')
+        parse_skip(re, 1);
+    bool all = parse_next(re) == ')';
+    parse_skip(re, 1);
     return all;
 }
 
@@ -74,8 +77,8 @@ static size_t repetition(struct bj_slice s, bool *ret_zero)
 static bool optional(struct re *re)
 {
     bool result = false, zero;
-    for (size_t n;; skip(re, n)) {
-        char c = next(re);
+    for (size_t n;; parse_skip(re, n)) {
+        char c = parse_next(re);
         n = c == '*' || c == '?' || c == '+' ? 1 : 0;
         if (c == '{' && (n = repetition(re->s, &zero)) > 0)
             result |= zero;
@@ -95,10 +98,10 @@ static bool escape(struct re *re)
     if ((c == 'x' || c == 'p' || c == 'P') && re->s.n > 2 &&
         re->s.p[2] == '{') {
         const char *end = memchr(re->s.p, '}', re->s.n);
-        skip(re, end ? (size_t)(end - re->s.p) + 1 : re->s.n);
+        parse_skip(re, end ? (size_t)(end - re->s.p) + 1 : re->s.n);
         return false;
     }
-    skip(re, c == 'x' ? 4 : c == 'p' || c == 'P' ? 3 : 2);
+    parse_skip(re, c == 'x' ? 4 : c == 'p' || c == 'P' ? 3 : 2);
     return c == 'A' || c == 'z' || c == 'B';
 }
 
@@ -106,15 +109,15 @@ static bool alternatives(struct re *re, unsigned depth);
 
 static bool atom(struct re *re, unsigned depth)
 {
-    char c = next(re);
+    char c = parse_next(re);
     bool empty = false;
     if (c == '(' && depth < 100) {
-        skip(re, 1);
+        parse_skip(re, 1);
         if (skip_flags(re))
             return true;
         empty = alternatives(re, depth + 1);
-        re->unknown |= next(re) != ')';
-        skip(re, 1);
+        re->unknown |= parse_next(re) != ')';
+        parse_skip(re, 1);
     } else if (c == '[') {
         skip_class(re);
     } else if (c == '\\') {
@@ -122,7 +125,7 @@ static bool atom(struct re *re, unsigned depth)
     } else {
         re->unknown |= c == '(';
         empty = c == '^' || c == '$';
-        skip(re, 1);
+        parse_skip(re, 1);
     }
     return optional(re) || empty;
 }
@@ -130,11 +133,11 @@ static bool atom(struct re *re, unsigned depth)
 static bool alternatives(struct re *re, unsigned depth)
 {
     bool any = false, all = true;
-    while (re->s.n > 0 && !re->unknown && next(re) != ')') {
-        if (next(re) == '|') {
+    while (re->s.n > 0 && !re->unknown && parse_next(re) != ')') {
+        if (parse_next(re) == '|') {
             any |= all;
             all = true;
-            skip(re, 1);
+            parse_skip(re, 1);
         } else {
             bool empty = atom(re, depth);
             all &= empty;
@@ -210,9 +213,10 @@ static int check_selector(const struct bj_promql_node *n, void *arg)
                           "empty string");
 }
 
-static int parse(struct bj_slice text, const struct bj_promql_times *times,
-                 bool only_selector, struct bj_arena *arena,
-                 const struct bj_promql_node **ret, struct bj_err *err)
+static int parse_parse(struct bj_slice text,
+                       const struct bj_promql_times *times, bool only_selector,
+                       struct bj_arena *arena,
+                       const struct bj_promql_node **ret, struct bj_err *err)
 {
     static const struct bj_promql_times some = {1000, 1000};
     struct bj_err none;
@@ -245,12 +249,12 @@ int bj_promql_parse(struct bj_slice text, const struct bj_promql_times *times,
                     struct bj_arena *arena, const struct bj_promql_node **ret,
                     struct bj_err *err)
 {
-    return parse(text, times, false, arena, ret, err);
+    return parse_parse(text, times, false, arena, ret, err);
 }
 
 int bj_promql_parse_selector(struct bj_slice text, struct bj_arena *arena,
                              const struct bj_promql_node **ret,
                              struct bj_err *err)
 {
-    return parse(text, NULL, true, arena, ret, err);
+    return parse_parse(text, NULL, true, arena, ret, err);
 }

@@ -16,20 +16,20 @@ struct work {
 /* --- copies ----------------------------------------------------------------
  */
 
-static void refuse(struct work *w, int code, const char *what)
+static void restrict_refuse(struct work *w, int code, const char *what)
 {
     if (!w->err->code)
         bj_err_say(w->err, code, "%s", what);
 }
 
-static struct bj_promql_node *copy(struct work *w,
-                                   const struct bj_promql_node *n)
+static struct bj_promql_node *restrict_copy(struct work *w,
+                                            const struct bj_promql_node *n)
 {
     struct bj_promql_node *c = NULL;
     if (++w->nodes > NODES_MAX)
-        refuse(w, -E2BIG, "the restricted query has too many parts");
+        restrict_refuse(w, -E2BIG, "the restricted query has too many parts");
     else if (!(c = bj_arena_alloc(w->arena, sizeof *c)))
-        refuse(w, -ENOMEM, "cannot restrict the query");
+        restrict_refuse(w, -ENOMEM, "cannot restrict the query");
     if (!c)
         return NULL;
     *c = *n;
@@ -38,12 +38,12 @@ static struct bj_promql_node *copy(struct work *w,
 }
 
 /* A node with these children; NULL when one of them is. */
-static struct bj_promql_node *make(struct work *w,
-                                   const struct bj_promql_node *like,
-                                   struct bj_promql_node *first,
-                                   struct bj_promql_node *second)
+static struct bj_promql_node *restrict_make(struct work *w,
+                                            const struct bj_promql_node *like,
+                                            struct bj_promql_node *first,
+                                            struct bj_promql_node *second)
 {
-    struct bj_promql_node *n = copy(w, like);
+    struct bj_promql_node *n = restrict_copy(w, like);
     if (!n || !first || (w->err->code && !second))
         return NULL;
     n->child = first;
@@ -66,8 +66,8 @@ static struct bj_promql_node *both(struct work *w, const char *op,
                                          .type = BJ_PROMQL_T_VECTOR};
     if (!a || !b)
         return NULL;
-    struct bj_promql_node *n = make(w, &binary, a, b);
-    return n ? make(w, &paren, n, NULL) : NULL;
+    struct bj_promql_node *n = restrict_make(w, &binary, a, b);
+    return n ? restrict_make(w, &paren, n, NULL) : NULL;
 }
 
 /* --- selectors -------------------------------------------------------------
@@ -82,7 +82,7 @@ static void add_matcher(struct work *w, struct bj_promql_node *n,
 {
     struct bj_promql_matcher *m = bj_arena_alloc(w->arena, sizeof *m);
     if (!m) {
-        refuse(w, -ENOMEM, "cannot restrict the query");
+        restrict_refuse(w, -ENOMEM, "cannot restrict the query");
         return;
     }
     *m = (struct bj_promql_matcher){.label = label, .value = value, .op = op};
@@ -137,7 +137,7 @@ static struct bj_promql_node *
 limited(struct work *w, const struct bj_promql_node *selector, enum part part)
 {
     struct bj_promql_labels label;
-    struct bj_promql_node *n = copy(w, selector);
+    struct bj_promql_node *n = restrict_copy(w, selector);
     if (!n)
         return NULL;
     bool others = !bj_promql_labels_of(selector, &w->viewer->rules, &label);
@@ -181,9 +181,9 @@ static struct bj_promql_node *selector(struct work *w,
                                        const struct bj_promql_node *n)
 {
     if (has_special_label(n))
-        refuse(w, -EACCES, "a selector has a label that is reserved");
+        restrict_refuse(w, -EACCES, "a selector has a label that is reserved");
     if (bj_promql_is_public(n, &w->viewer->rules))
-        return copy(w, n);
+        return restrict_copy(w, n);
     if (!needs_two(w, n))
         return limited(w, n, OWN);
     return both(w, "or", BJ_PROMQL_UNGROUPED, limited(w, n, OWN),
@@ -236,7 +236,7 @@ one_part(struct work *w, const struct bj_promql_node *argument, enum part part)
         return has_special_label(n) ? selector(w, n) : limited(w, n, part);
     if (has_special_label(n->child))
         return selector(w, n->child);
-    struct bj_promql_node *range = copy(w, n);
+    struct bj_promql_node *range = restrict_copy(w, n);
     struct bj_promql_node *child = limited(w, n->child, part);
     if (!range || !child)
         return NULL;
@@ -250,7 +250,7 @@ static struct bj_promql_node *
 with_arguments(struct work *w, const struct bj_promql_node *n,
                const struct bj_promql_node *special, enum part part)
 {
-    struct bj_promql_node *c = copy(w, n);
+    struct bj_promql_node *c = restrict_copy(w, n);
     if (!c)
         return NULL;
     c->child = c->last = NULL;
@@ -272,8 +272,9 @@ static struct bj_promql_node *call(struct work *w,
                                    const struct bj_promql_node *n)
 {
     if (bj_slice_eq(n->text, BJ_SLICE("info"))) {
-        refuse(w, -EACCES,
-               "info() is refused: it reads series that no selector names");
+        restrict_refuse(
+            w, -EACCES,
+            "info() is refused: it reads series that no selector names");
         return NULL;
     }
     const struct bj_promql_node *special = argument_of_two(w, n);
@@ -302,16 +303,17 @@ static struct bj_promql_node *restricted(struct work *w,
     switch (n->kind) {
     case BJ_PROMQL_NUMBER:
     case BJ_PROMQL_STRING:
-        return copy(w, n);
+        return restrict_copy(w, n);
     case BJ_PROMQL_SELECTOR:
         return selector(w, n);
     case BJ_PROMQL_CALL:
         return call(w, n);
     case BJ_PROMQL_RANGE:
         if (needs_two(w, n->child)) {
-            refuse(w, -EACCES,
-                   "a range of samples outside a function is refused for "
-                   "coordinators");
+            restrict_refuse(
+                w, -EACCES,
+                "a range of samples outside a function is refused for "
+                "coordinators");
             return NULL;
         }
         return with_arguments(w, n, NULL, OWN);
@@ -322,15 +324,15 @@ static struct bj_promql_node *restricted(struct work *w,
     case BJ_PROMQL_AGGREGATE:
         return with_arguments(w, n, NULL, OWN);
     }
-    refuse(w, -EACCES, "a part of the query is unknown");
+    restrict_refuse(w, -EACCES, "a part of the query is unknown");
     return NULL;
 }
 
 /* The text of a buffer, which is freed. */
-static struct bj_slice take_text(struct work *w, struct bj_buf *b)
+static struct bj_slice restrict_take_text(struct work *w, struct bj_buf *b)
 {
     if (b->failed)
-        refuse(w, -ENOMEM, "cannot restrict the query");
+        restrict_refuse(w, -ENOMEM, "cannot restrict the query");
     struct bj_slice s = bj_arena_copy(
         w->arena, (struct bj_slice){b->p, b->failed ? 0 : b->len});
     bj_buf_free(b);
@@ -351,10 +353,10 @@ static struct bj_slice one_of(struct work *w, const struct bj_slice *names,
             bj_buf_put(&b, &c, 1);
         }
     }
-    return take_text(w, &b);
+    return restrict_take_text(w, &b);
 }
 
-static void begin(struct work *w, struct bj_err *err)
+static void restrict_begin(struct work *w, struct bj_err *err)
 {
     const struct bj_promql_viewer *viewer = w->viewer;
     struct bj_buf others = {0};
@@ -362,14 +364,14 @@ static void begin(struct work *w, struct bj_err *err)
     *err = (struct bj_err){0};
     /* user="" would match the series without that label */
     if (viewer->user.n == 0)
-        refuse(w, -EACCES, "the user is unknown");
+        restrict_refuse(w, -EACCES, "the user is unknown");
     for (size_t i = 0; i < viewer->account_count; i++)
         if (viewer->accounts[i].n == 0)
-            refuse(w, -EACCES, "an account has no name");
+            restrict_refuse(w, -EACCES, "an account has no name");
     w->accounts = one_of(w, viewer->accounts, viewer->account_count);
     w->user = one_of(w, &viewer->user, 1);
     bj_promql_other_names(&viewer->rules, &others);
-    w->others = take_text(w, &others);
+    w->others = restrict_take_text(w, &others);
 }
 
 int bj_promql_restrict(const struct bj_promql_node *tree,
@@ -379,10 +381,10 @@ int bj_promql_restrict(const struct bj_promql_node *tree,
 {
     struct bj_err none;
     struct work w = {.viewer = viewer, .arena = arena};
-    begin(&w, err ? err : &none);
+    restrict_begin(&w, err ? err : &none);
     struct bj_promql_node *n = restricted(&w, tree);
     if (!n || arena->failed)
-        refuse(&w, -ENOMEM, "cannot restrict the query");
+        restrict_refuse(&w, -ENOMEM, "cannot restrict the query");
     if (w.err->code)
         return w.err->code;
     *ret = n;
@@ -407,10 +409,10 @@ static bool limit_to_public(struct work *w, struct bj_promql_node *n)
     bool any = names.len > 0;
     if (any)
         add_matcher(w, n, BJ_SLICE("__name__"), BJ_PROMQL_RE,
-                    take_text(w, &names));
+                    restrict_take_text(w, &names));
     if (any && except.len > 0)
         add_matcher(w, n, BJ_SLICE("__name__"), BJ_PROMQL_NRE,
-                    take_text(w, &except));
+                    restrict_take_text(w, &except));
     bj_buf_free(&names);
     bj_buf_free(&except);
     return any;
@@ -426,17 +428,17 @@ int bj_promql_restrict_match(
     struct bj_err none;
     struct work w = {.viewer = viewer, .arena = arena};
     int n = 0;
-    begin(&w, err ? err : &none);
+    restrict_begin(&w, err ? err : &none);
     const struct bj_promql_node *s = tree ? tree : &any;
     if (has_special_label(s))
-        refuse(&w, -EACCES, "a selector has a label that is reserved");
+        restrict_refuse(&w, -EACCES, "a selector has a label that is reserved");
     if (bj_promql_is_public(s, &viewer->rules)) {
         ret[n++] = s;
     } else {
         ret[n++] = limited(&w, s, OWN);
         if (needs_two(&w, s))
             ret[n++] = limited(&w, s, ACCOUNTS);
-        struct bj_promql_node *c = has_name(s) ? NULL : copy(&w, s);
+        struct bj_promql_node *c = has_name(s) ? NULL : restrict_copy(&w, s);
         if (c)
             c->matchers = c->last_matcher = NULL;
         if (c)
@@ -445,6 +447,6 @@ int bj_promql_restrict_match(
             ret[n++] = c;
     }
     if (arena->failed)
-        refuse(&w, -ENOMEM, "cannot restrict the query");
+        restrict_refuse(&w, -ENOMEM, "cannot restrict the query");
     return w.err->code ? w.err->code : n;
 }

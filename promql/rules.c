@@ -52,8 +52,8 @@ static struct bj_promql_labels labels_of_rule(const struct bj_promql_rule *r)
     return (struct bj_promql_labels){r->user, r->account};
 }
 
-static bool same(const struct bj_promql_labels *a,
-                 const struct bj_promql_labels *b)
+static bool rules_same(const struct bj_promql_labels *a,
+                       const struct bj_promql_labels *b)
 {
     return bj_slice_eq(a->user, b->user) && bj_slice_eq(a->account, b->account);
 }
@@ -71,7 +71,7 @@ static bool labels_of_start(struct bj_slice start, rules_t *r,
     for (size_t i = 0; i < r->n; i++) {
         struct bj_promql_labels l = labels_of_rule(&r->v[i]);
         if (!r->v[i].public && bj_slice_starts(r->v[i].prefix, start) &&
-            !same(&l, ret))
+            !rules_same(&l, ret))
             return false;
     }
     return true;
@@ -150,7 +150,7 @@ static bool labels_of_matcher(const struct bj_promql_matcher *m, rules_t *r,
             return false;
         l = labels_of_rule(rule_of(start, open, r));
         if ((open && !labels_of_start(start, r, &l)) ||
-            (!first && !same(&l, ret)))
+            (!first && !rules_same(&l, ret)))
             return false;
         *ret = l;
     }
@@ -173,7 +173,7 @@ bool bj_promql_labels_of(const struct bj_promql_node *selector, rules_t *r,
  * -------------------------------------------------------
  */
 
-static void put_names(struct bj_buf *b, const struct bj_promql_rule *r)
+static void rules_put_names(struct bj_buf *b, const struct bj_promql_rule *r)
 {
     bj_buf_str(b, b->len > 0 ? "|" : "");
     bj_buf_slice(b, r->prefix);
@@ -185,8 +185,8 @@ void bj_promql_other_names(rules_t *r, struct bj_buf *out)
     struct bj_promql_labels usual = default_labels(r);
     for (size_t i = 0; i < r->n; i++) {
         struct bj_promql_labels l = labels_of_rule(&r->v[i]);
-        if (!r->v[i].public && !same(&l, &usual))
-            put_names(out, &r->v[i]);
+        if (!r->v[i].public && !rules_same(&l, &usual))
+            rules_put_names(out, &r->v[i]);
     }
 }
 
@@ -195,7 +195,7 @@ void bj_promql_public_names(rules_t *r, struct bj_buf *names,
 {
     for (size_t i = 0; i < r->n; i++)
         if (r->v[i].public || r->v[i].prefix.n > 0)
-            put_names(r->v[i].public ? names : except, &r->v[i]);
+            rules_put_names(r->v[i].public ? names : except, &r->v[i]);
 }
 
 bool bj_promql_is_known(struct bj_slice name, rules_t *r)

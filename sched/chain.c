@@ -122,7 +122,7 @@ static void largest(uint64_t *to, uint64_t v)
 }
 
 /* Absent values add nothing. */
-static void add(uint64_t *to, uint64_t v)
+static void chain_add(uint64_t *to, uint64_t v)
 {
     if (v == BJ_ABSENT)
         return;
@@ -143,12 +143,12 @@ static void add_product(uint64_t *to, uint64_t a, uint64_t b)
 
 static void add_use(struct bj_sched_usage *to, const struct bj_sched_usage *of)
 {
-    add(&to->cpu_usec, of->cpu_usec);
-    add(&to->cpu_user_usec, of->cpu_user_usec);
-    add(&to->cpu_system_usec, of->cpu_system_usec);
-    add(&to->energy_joules, of->energy_joules);
-    add(&to->read_bytes, of->read_bytes);
-    add(&to->write_bytes, of->write_bytes);
+    chain_add(&to->cpu_usec, of->cpu_usec);
+    chain_add(&to->cpu_user_usec, of->cpu_user_usec);
+    chain_add(&to->cpu_system_usec, of->cpu_system_usec);
+    chain_add(&to->energy_joules, of->energy_joules);
+    chain_add(&to->read_bytes, of->read_bytes);
+    chain_add(&to->write_bytes, of->write_bytes);
     largest(&to->mem_task_peak_bytes, of->mem_task_peak_bytes);
     largest(&to->mem_peak_bytes, of->mem_peak_bytes);
     largest(&to->vmem_peak_bytes, of->vmem_peak_bytes);
@@ -166,7 +166,7 @@ static bool starts_within(const struct bj_job_step *step,
 }
 
 /* No job runs without memory: a 0 says that Slurm does not allocate it. */
-static uint64_t known(uint64_t bytes)
+static uint64_t chain_known(uint64_t bytes)
 {
     return bytes == 0 ? BJ_ABSENT : bytes;
 }
@@ -176,7 +176,7 @@ static void raise(struct bj_job_size *size, const struct bj_job_step *step)
 {
     struct bj_tres_list list;
     bj_tres_parse(step->tres_alloc_raw, BJ_TRES_REQUESTED, &list);
-    const uint64_t memory = known(bj_tres_get(&list, BJ_TRES_MEM));
+    const uint64_t memory = chain_known(bj_tres_get(&list, BJ_TRES_MEM));
     const uint64_t gpus =
         bj_tres_sum(&list, BJ_TRES_GRES, BJ_SLICE("gpu"), NULL);
     const bool whole = bj_slice_eq(step->step_id, BJ_SLICE("extern"));
@@ -203,7 +203,7 @@ static struct bj_job_size size_of(const struct bj_sched_job *part,
                                .nodes = part->nodes,
                                .gpus = part->gpus,
                                .mem_allocated_bytes =
-                                   known(part->mem_allocated_bytes),
+                                   chain_known(part->mem_allocated_bytes),
                                .nodelist = part->nodelist,
                                .tres_allocated_raw = part->tres_allocated_raw};
     for (unsigned i = 0; i < run->steps; i++)
@@ -278,14 +278,15 @@ static bool same_run(const struct bj_sched_job *a, const struct bj_sched_job *b)
            bj_slice_eq(a->original_sluid, b->original_sluid);
 }
 
-static void take_text(struct bj_slice *to, struct bj_slice last)
+static void chain_take_text(struct bj_slice *to, struct bj_slice last)
 {
     if (last.n > 0)
         *to = last;
 }
 
 /* How the run ended is what its last record says. */
-static void put_end(struct bj_sched_job *run, const struct bj_sched_job *last)
+static void chain_put_end(struct bj_sched_job *run,
+                          const struct bj_sched_job *last)
 {
     run->state = last->state;
     run->state_raw = last->state_raw;
@@ -300,10 +301,10 @@ static void put_end(struct bj_sched_job *run, const struct bj_sched_job *last)
     largest(&run->restarts, last->restarts);
     if (last->time_limit_sec != BJ_ABSENT)
         run->time_limit_sec = last->time_limit_sec;
-    take_text(&run->comment, last->comment);
-    take_text(&run->admin_comment, last->admin_comment);
-    take_text(&run->system_comment, last->system_comment);
-    take_text(&run->failed_node, last->failed_node);
+    chain_take_text(&run->comment, last->comment);
+    chain_take_text(&run->admin_comment, last->admin_comment);
+    chain_take_text(&run->system_comment, last->system_comment);
+    chain_take_text(&run->failed_node, last->failed_node);
 }
 
 /* The steps of all records; *run gets their array. */
@@ -334,17 +335,17 @@ static void drop_open_use(struct bj_sched_job *run)
     use->energy_joules = use->read_bytes = use->write_bytes = BJ_ABSENT;
 }
 
-static int join(struct bj_chain *c, const struct bj_sched_job *part, size_t n,
-                struct bj_sched_job *run, struct bj_err *err)
+static int chain_join(struct bj_chain *c, const struct bj_sched_job *part,
+                      size_t n, struct bj_sched_job *run, struct bj_err *err)
 {
     *run = part[0];
     run->sluid = run->original_sluid;
     if (n < 2)
         return 0;
-    put_end(run, &part[n - 1]);
+    chain_put_end(run, &part[n - 1]);
     for (size_t i = 1; i < n; i++) {
-        add(&run->elapsed_sec, part[i].elapsed_sec);
-        add(&run->suspended_sec, part[i].suspended_sec);
+        chain_add(&run->elapsed_sec, part[i].elapsed_sec);
+        chain_add(&run->suspended_sec, part[i].suspended_sec);
         add_use(&run->use, &part[i].use);
         run->steps_left_out += part[i].steps_left_out;
         largest(&run->mem_requested_bytes, part[i].mem_requested_bytes);
@@ -362,7 +363,7 @@ static int join(struct bj_chain *c, const struct bj_sched_job *part, size_t n,
     return 0;
 }
 
-static void forget(struct bj_chain *c)
+static void chain_forget(struct bj_chain *c)
 {
     c->parts = 0;
     bj_arena_reset(&c->arena);
@@ -382,10 +383,10 @@ int bj_chain_take(struct bj_chain *c,
                     same_run(&c->part[from], &c->part[from + n]);
              n++)
             ;
-        r = join(c, &c->part[from], n, &run, err);
+        r = chain_join(c, &c->part[from], n, &run, err);
         if (r == 0)
             r = take(ctx, &run, err);
     }
-    forget(c);
+    chain_forget(c);
     return r < 0 ? r : 0;
 }

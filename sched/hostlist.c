@@ -61,7 +61,7 @@ static int count_bracket(struct bj_host_range *r, uint64_t *ret)
     return 0;
 }
 
-static bool is_name(struct bj_slice s)
+static bool hostlist_is_name(struct bj_slice s)
 {
     for (size_t i = 0; i < s.n; i++)
         if ((unsigned char)s.p[i] <= ' ' || memchr("[],\x7f", s.p[i], 4))
@@ -110,11 +110,11 @@ static int split_element(struct bj_hostlist *l, struct bj_slice s)
         s.n -= (size_t)(close - s.p) + 1;
         s.p = close + 1;
         longest += r->before.n + 18;
-        if (!is_name(r->before))
+        if (!hostlist_is_name(r->before))
             return -EINVAL;
     }
     l->tail = s;
-    if (!is_name(s))
+    if (!hostlist_is_name(s))
         return -EINVAL;
     return longest + s.n > BJ_HOST_MAX ? -E2BIG : 0;
 }
@@ -287,7 +287,7 @@ static int item_next(struct bj_hostlist *l, struct bj_slice *ret_name)
         return 0;
     int r = l->grammar == BJ_HOSTS_PBS ? pbs_item(l, item, &name)
                                        : lsf_item(l, item, &name);
-    if (r < 0 || name.n == 0 || !is_name(name))
+    if (r < 0 || name.n == 0 || !hostlist_is_name(name))
         return -EINVAL;
     if (name.n > BJ_HOST_MAX)
         return -E2BIG;
@@ -297,8 +297,8 @@ static int item_next(struct bj_hostlist *l, struct bj_slice *ret_name)
     return 1;
 }
 
-static void start(struct bj_hostlist *l, struct bj_slice s,
-                  enum bj_hosts_grammar g)
+static void hostlist_start(struct bj_hostlist *l, struct bj_slice s,
+                           enum bj_hosts_grammar g)
 {
     l->rest = bj_word_text(bj_slice_trim(s));
     l->grammar = g;
@@ -315,7 +315,7 @@ int bj_hostlist_count(struct bj_slice s, enum bj_hosts_grammar g, uint64_t *ret)
     struct bj_slice name;
     uint64_t n = 0;
     int r = 0;
-    start(&l, s, g);
+    hostlist_start(&l, s, g);
     if (g == BJ_HOSTS_SLURM) {
         while (r == 0 && l.rest.n > 0)
             r = count_element(&l, &n);
@@ -334,7 +334,7 @@ int bj_hostlist_begin(struct bj_hostlist *l, struct bj_slice s,
     uint64_t n;
     int r = bj_hostlist_count(s, g, &n);
     if (r == 0)
-        start(l, s, g);
+        hostlist_start(l, s, g);
     return r;
 }
 
@@ -352,7 +352,7 @@ struct bj_folded_host {
     uint64_t number;
 };
 
-static struct bj_folded_host split(struct bj_slice name)
+static struct bj_folded_host hostlist_split(struct bj_slice name)
 {
     /* What may be in brackets, and before them (sched/hostlist.h). */
     enum { DIGITS = 18, HEAD = BJ_HOST_MAX - DIGITS };
@@ -369,7 +369,7 @@ static struct bj_folded_host split(struct bj_slice name)
     return h;
 }
 
-static int compare(struct bj_slice a, struct bj_slice b)
+static int hostlist_compare(struct bj_slice a, struct bj_slice b)
 {
     const size_t n = a.n < b.n ? a.n : b.n;
     const int c = n > 0 ? memcmp(a.p, b.p, n) : 0;
@@ -377,10 +377,10 @@ static int compare(struct bj_slice a, struct bj_slice b)
 }
 
 /* 2 before 10, and 2 before 02. */
-static int by_name(const void *pa, const void *pb)
+static int hostlist_by_name(const void *pa, const void *pb)
 {
     const struct bj_folded_host *a = pa, *b = pb;
-    int c = compare(a->head, b->head);
+    int c = hostlist_compare(a->head, b->head);
     if (c == 0)
         c = (a->number > b->number) - (a->number < b->number);
     return c ? c : (a->digits.n > b->digits.n) - (a->digits.n < b->digits.n);
@@ -390,7 +390,7 @@ static size_t drop_repeated(struct bj_folded_host *v, size_t n)
 {
     size_t kept = 0;
     for (size_t i = 0; i < n; i++)
-        if (kept == 0 || by_name(&v[kept - 1], &v[i]) != 0)
+        if (kept == 0 || hostlist_by_name(&v[kept - 1], &v[i]) != 0)
             v[kept++] = v[i];
     return kept;
 }
@@ -414,8 +414,8 @@ static bool follows(const struct bj_folded_host *first,
 }
 
 /* Hosts with the same head. */
-static void put_group(struct bj_buf *to, const struct bj_folded_host *v,
-                      size_t n)
+static void hostlist_put_group(struct bj_buf *to,
+                               const struct bj_folded_host *v, size_t n)
 {
     bj_buf_slice(to, v[0].head);
     if (n > 1)
@@ -444,7 +444,7 @@ static void put_all(struct bj_buf *to, const struct bj_folded_host *v, size_t n)
              k++)
             ;
         bj_buf_str(to, i > 0 ? "," : "");
-        put_group(to, &v[i], k);
+        hostlist_put_group(to, &v[i], k);
     }
 }
 
@@ -462,14 +462,14 @@ int bj_hostfold(struct bj_hostfold *f, struct bj_slice list,
     while (bj_hostlist_next(&l, &name)) {
         if (!BJ_GROW(f->host, n + 1, f->cap))
             return -ENOMEM;
-        f->host[n++] = split(bj_arena_copy(&f->arena, name));
+        f->host[n++] = hostlist_split(bj_arena_copy(&f->arena, name));
         if (f->arena.failed)
             return -ENOMEM;
         if (__builtin_add_overflow(slots, l.slots, &slots))
             return -E2BIG;
     }
     if (n > 1)
-        qsort(f->host, n, sizeof(*f->host), by_name);
+        qsort(f->host, n, sizeof(*f->host), hostlist_by_name);
     n = drop_repeated(f->host, n);
     put_all(&f->text, f->host, n);
     if (f->text.failed)

@@ -62,7 +62,7 @@ void bj_sched_job_init(struct bj_sched_job *job)
 
 /* --- sums of steps --------------------------------------------------------*/
 
-static void add(uint64_t *sum, uint64_t v)
+static void job_add(uint64_t *sum, uint64_t v)
 {
     if (v == BJ_ABSENT)
         return;
@@ -100,18 +100,18 @@ void bj_step_sum_add(struct bj_step_sum *f, struct bj_job_step *step)
     if (bj_state_is_open(step->state))
         drop_totals(use);
     f->steps++;
-    add(&f->sum.cpu_usec, use->cpu_usec);
-    add(&f->sum.cpu_user_usec, use->cpu_user_usec);
-    add(&f->sum.cpu_system_usec, use->cpu_system_usec);
+    job_add(&f->sum.cpu_usec, use->cpu_usec);
+    job_add(&f->sum.cpu_user_usec, use->cpu_user_usec);
+    job_add(&f->sum.cpu_system_usec, use->cpu_system_usec);
     largest(&f->sum.mem_task_peak_bytes, use->mem_task_peak_bytes);
     largest(&f->sum.mem_peak_bytes, use->mem_peak_bytes);
     largest(&f->sum.vmem_peak_bytes, use->vmem_peak_bytes);
-    add(&f->sum.read_bytes, use->read_bytes);
-    add(&f->sum.write_bytes, use->write_bytes);
+    job_add(&f->sum.read_bytes, use->read_bytes);
+    job_add(&f->sum.write_bytes, use->write_bytes);
     const unsigned kind = bj_slice_eq(step->step_id, BJ_SLICE("extern"))  ? 0
                           : bj_slice_eq(step->step_id, BJ_SLICE("batch")) ? 1
                                                                           : 2;
-    add(&f->energy[kind], use->energy_joules);
+    job_add(&f->energy[kind], use->energy_joules);
 }
 
 /* Slurm's total of a job is that of the steps in the answer, each time cut to

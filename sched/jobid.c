@@ -13,7 +13,7 @@ static bool cut_char(struct bj_slice *s, char c)
     return true;
 }
 
-static bool cut_number(struct bj_slice *s, uint64_t *ret)
+static bool jobid_cut_number(struct bj_slice *s, uint64_t *ret)
 {
     uint64_t v;
     if (!bj_slice_number(s, &v) || v > INT64_MAX)
@@ -23,7 +23,7 @@ static bool cut_number(struct bj_slice *s, uint64_t *ret)
 }
 
 /* Names of steps, servers and clusters. */
-static bool is_name(struct bj_slice s)
+static bool jobid_is_name(struct bj_slice s)
 {
     for (size_t i = 0; i < s.n; i++) {
         const unsigned char c = (unsigned char)s.p[i];
@@ -52,7 +52,7 @@ static bool cut_tasks(struct bj_slice *s, struct bj_jobid *id)
     return true;
 }
 
-static void begin(struct bj_jobid *id, struct bj_slice s)
+static void jobid_begin(struct bj_jobid *id, struct bj_slice s)
 {
     *id = (struct bj_jobid){.number = BJ_ABSENT,
                             .task = BJ_ABSENT,
@@ -70,30 +70,30 @@ static int slurm_step(struct bj_slice s, struct bj_jobid *id)
     const char *plus = memchr(s.p, '+', s.n);
     if (plus) {
         struct bj_slice behind = {plus + 1, s.n - (size_t)(plus - s.p) - 1};
-        if (!cut_number(&behind, &component) || behind.n > 0)
+        if (!jobid_cut_number(&behind, &component) || behind.n > 0)
             return -EINVAL;
         s.n = (size_t)(plus - s.p);
     }
     id->step = s;
-    return is_name(s) ? 0 : -EINVAL;
+    return jobid_is_name(s) ? 0 : -EINVAL;
 }
 
 int bj_jobid_slurm(struct bj_slice s, struct bj_jobid *ret)
 {
     struct bj_jobid id;
-    begin(&id, s);
-    if (!cut_number(&s, &id.number))
+    jobid_begin(&id, s);
+    if (!jobid_cut_number(&s, &id.number))
         return -EINVAL;
     if (cut_char(&s, '_')) {
         if (s.n > 0 && s.p[0] == '[') {
             /* not split yet, even with one task left */
             if (!cut_tasks(&s, &id))
                 return -EINVAL;
-        } else if (!cut_number(&s, &id.task)) {
+        } else if (!jobid_cut_number(&s, &id.task)) {
             return -EINVAL;
         }
         id.array = true;
-    } else if (cut_char(&s, '+') && !cut_number(&s, &id.offset)) {
+    } else if (cut_char(&s, '+') && !jobid_cut_number(&s, &id.offset)) {
         return -EINVAL;
     }
     if (s.n > 0 && slurm_step(s, &id) < 0)
@@ -105,8 +105,8 @@ int bj_jobid_slurm(struct bj_slice s, struct bj_jobid *ret)
 int bj_jobid_pbs(struct bj_slice s, struct bj_jobid *ret)
 {
     struct bj_jobid id;
-    begin(&id, s);
-    if (!cut_number(&s, &id.number))
+    jobid_begin(&id, s);
+    if (!jobid_cut_number(&s, &id.number))
         return -EINVAL;
     if (s.n > 0 && s.p[0] == '[' && !cut_tasks(&s, &id))
         return -EINVAL;
@@ -115,7 +115,7 @@ int bj_jobid_pbs(struct bj_slice s, struct bj_jobid *ret)
     if (id.task != BJ_ABSENT && id.task > INT64_MAX)
         return -EINVAL;
     if (s.n > 0) {
-        if (!cut_char(&s, '.') || !is_name(s))
+        if (!cut_char(&s, '.') || !jobid_is_name(s))
             return -EINVAL;
         id.server = s;
     }

@@ -64,7 +64,8 @@ static int unpack(struct bj_arena *a, struct bj_slice coded,
 /* --- sums ------------------------------------------------------------------*/
 
 /* Add a number of 10^digits times its unit, or make the sum absent. */
-static void add(uint64_t *sum, const struct bj_json *v, unsigned digits)
+static void jobstats_add(uint64_t *sum, const struct bj_json *v,
+                         unsigned digits)
 {
     int64_t n = -1;
     if (*sum == BJ_ABSENT)
@@ -91,12 +92,14 @@ static void take_gpus(const struct bj_json *node, struct bj_jobstats *ret)
             ret->gpus++;
             ret->gpus_known +=
                 bj_json_fixed(bj_json_find(list[2], key), 4, &busy) == 0;
-            add(&ret->gpu_mem_used_bytes, bj_json_find(list[1], key), 0);
-            add(&ret->gpu_busy_ppm, bj_json_find(list[2], key), 4);
+            jobstats_add(&ret->gpu_mem_used_bytes, bj_json_find(list[1], key),
+                         0);
+            jobstats_add(&ret->gpu_busy_ppm, bj_json_find(list[2], key), 4);
         }
 }
 
-static void take_node(const struct bj_json *node, struct bj_jobstats *ret)
+static void jobstats_take_node(const struct bj_json *node,
+                               struct bj_jobstats *ret)
 {
     const struct bj_json *cpu = bj_json_get(node, "total_time");
     const struct bj_json *memory = bj_json_get(node, "used_memory");
@@ -109,10 +112,10 @@ static void take_node(const struct bj_json *node, struct bj_jobstats *ret)
             cpu = NULL;
     }
     ret->nodes++;
-    add(&ret->cpu_usec, cpu, 6);
-    add(&ret->cpus, bj_json_get(node, "cpus"), 0);
-    add(&ret->mem_used_bytes, memory, 0);
-    add(&ret->mem_total_bytes, bj_json_get(node, "total_memory"), 0);
+    jobstats_add(&ret->cpu_usec, cpu, 6);
+    jobstats_add(&ret->cpus, bj_json_get(node, "cpus"), 0);
+    jobstats_add(&ret->mem_used_bytes, memory, 0);
+    jobstats_add(&ret->mem_total_bytes, bj_json_get(node, "total_memory"), 0);
     if (bj_json_fixed(cpu, 1, &sec) < 0)
         ret->nodes_unused = BJ_ABSENT;
     else if (ret->nodes_unused != BJ_ABSENT && sec < 10)
@@ -143,7 +146,7 @@ int bj_jobstats_read(struct bj_arena *a, struct bj_slice comment,
                                     bj_json_get(doc, "total_time"), BJ_ABSENT)};
     BJ_JSON_EACH(node, bj_json_get(doc, "nodes"))
     {
-        take_node(node, ret);
+        jobstats_take_node(node, ret);
     }
     if (ret->nodes == 0)
         return -ENOENT;

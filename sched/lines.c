@@ -9,7 +9,7 @@ enum found {
 };
 
 /* Take up to PIECE bytes off *piece; earlier lines become invalid. */
-static bool put(struct bj_lines *l, struct bj_slice *piece)
+static bool lines_put(struct bj_lines *l, struct bj_slice *piece)
 {
     const size_t n = piece->n < PIECE ? piece->n : PIECE;
     if (l->at > 0) {
@@ -24,7 +24,7 @@ static bool put(struct bj_lines *l, struct bj_slice *piece)
 }
 
 /* The next line; valid until the next put. */
-static enum found next(struct bj_lines *l, struct bj_slice *ret)
+static enum found lines_next(struct bj_lines *l, struct bj_slice *ret)
 {
     while (l->at < l->buf.len) {
         const char *p = l->buf.p + l->at;
@@ -60,7 +60,7 @@ static int take_all(struct bj_lines *l,
     enum found found;
     struct bj_slice line;
     int r = 0;
-    while (r == 0 && (found = next(l, &line)) != MORE)
+    while (r == 0 && (found = lines_next(l, &line)) != MORE)
         r = take(ctx, line, found == LONG, err);
     return r;
 }
@@ -73,7 +73,7 @@ int bj_lines_feed(struct bj_lines *l, struct bj_slice piece,
     int r = l->failed.code;
     struct bj_err own = {0};
     while (piece.n > 0 && r == 0) {
-        r = put(l, &piece)
+        r = lines_put(l, &piece)
                 ? take_all(l, take, ctx, &own)
                 : bj_err_set(&own, -ENOMEM, "%s: no memory", l->what);
         own.code = r;

@@ -203,7 +203,7 @@ static bool cut_field(struct bj_lsf_acct *r, struct bj_slice *line,
     return true;
 }
 
-static struct bj_slice text_of(const struct bj_lsf_acct *r, struct field f)
+static struct bj_slice lsf_text_of(const struct bj_lsf_acct *r, struct field f)
 {
     return (struct bj_slice){f.n ? r->text.p + f.at : NULL, f.n};
 }
@@ -267,7 +267,7 @@ static const struct column {
 
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]), NEEDED = 28 };
 
-static int read_number(struct bj_slice s, enum kind kind, uint64_t *to)
+static int lsf_read_number(struct bj_slice s, enum kind kind, uint64_t *to)
 {
     if (bj_slice_starts(s, BJ_SLICE("-1"))) {
         *to = BJ_ABSENT;
@@ -283,7 +283,7 @@ static void put_hosts(struct bj_lsf_acct *r, struct field host, uint64_t times)
         bj_buf_put(&r->hosts, " ", 1);
     if (times > 1)
         bj_buf_printf(&r->hosts, "%llu*", (unsigned long long)times);
-    bj_buf_slice(&r->hosts, text_of(r, host));
+    bj_buf_slice(&r->hosts, lsf_text_of(r, host));
 }
 
 /* A count and as many hosts. */
@@ -291,7 +291,7 @@ static bool read_hosts(struct bj_lsf_acct *r, struct bj_slice *line, bool keep)
 {
     struct field f, last = {0, 0};
     uint64_t n, times = 0;
-    if (!cut_field(r, line, &f) || bj_slice_u64(text_of(r, f), &n) < 0 ||
+    if (!cut_field(r, line, &f) || bj_slice_u64(lsf_text_of(r, f), &n) < 0 ||
         n > HOSTS_MAX)
         return false;
     for (uint64_t i = 0; i < n; i++) {
@@ -299,7 +299,8 @@ static bool read_hosts(struct bj_lsf_acct *r, struct bj_slice *line, bool keep)
             return false;
         if (!keep)
             continue;
-        if (times > 0 && !bj_slice_eq(text_of(r, f), text_of(r, last))) {
+        if (times > 0 &&
+            !bj_slice_eq(lsf_text_of(r, f), lsf_text_of(r, last))) {
             put_hosts(r, last, times);
             times = 0;
         }
@@ -328,7 +329,7 @@ static bool read_column(struct bj_lsf_acct *r, struct bj_slice *line,
             r->text.len = before;
         else if (c->kind == TEXT)
             *(struct field *)to = f;
-        else if (read_number(text_of(r, f), c->kind, to) < 0)
+        else if (lsf_read_number(lsf_text_of(r, f), c->kind, to) < 0)
             return false;
     }
     return true;
@@ -336,8 +337,8 @@ static bool read_column(struct bj_lsf_acct *r, struct bj_slice *line,
 
 /* --- jobs -----------------------------------------------------------------*/
 
-static void report(struct bj_lsf_acct *r, struct bj_slice value,
-                   const char *expected)
+static void lsf_report(struct bj_lsf_acct *r, struct bj_slice value,
+                       const char *expected)
 {
     const struct bj_lsf_bad bad = {.line = r->lines.line,
                                    .value = value,
@@ -347,7 +348,7 @@ static void report(struct bj_lsf_acct *r, struct bj_slice value,
         r->conf.bad(r->conf.ctx, &bad);
 }
 
-static uint64_t moment(uint64_t v)
+static uint64_t lsf_moment(uint64_t v)
 {
     return v == 0 || v > INT64_MAX ? BJ_ABSENT : v;
 }
@@ -368,22 +369,22 @@ static void settle_state(struct bj_sched_job *job, const struct row *row)
     job->exit_signal = row->exit & 0x7f;
 }
 
-static int settle(struct bj_lsf_acct *r, const struct row *row,
-                  struct bj_sched_job *job)
+static int lsf_settle(struct bj_lsf_acct *r, const struct row *row,
+                      struct bj_sched_job *job)
 {
-    job->user = text_of(r, row->user);
-    job->partition = text_of(r, row->queue);
-    job->constraints = text_of(r, row->res_req);
-    job->submit_host = text_of(r, row->from);
-    job->work_dir = text_of(r, row->cwd);
-    job->name = text_of(r, row->name);
-    job->submit_line = text_of(r, row->command);
-    job->project = text_of(r, row->project);
+    job->user = lsf_text_of(r, row->user);
+    job->partition = lsf_text_of(r, row->queue);
+    job->constraints = lsf_text_of(r, row->res_req);
+    job->submit_host = lsf_text_of(r, row->from);
+    job->work_dir = lsf_text_of(r, row->cwd);
+    job->name = lsf_text_of(r, row->name);
+    job->submit_line = lsf_text_of(r, row->command);
+    job->project = lsf_text_of(r, row->project);
     job->uid = row->uid;
-    job->submit_sec = moment(row->submit);
-    job->eligible_sec = moment(row->begin);
-    job->start_sec = moment(row->start);
-    job->end_sec = moment(row->time);
+    job->submit_sec = lsf_moment(row->submit);
+    job->eligible_sec = lsf_moment(row->begin);
+    job->start_sec = lsf_moment(row->start);
+    job->end_sec = lsf_moment(row->time);
     if (job->start_sec != BJ_ABSENT && job->end_sec != BJ_ABSENT &&
         job->end_sec >= job->start_sec)
         job->elapsed_sec = job->end_sec - job->start_sec;
@@ -408,8 +409,8 @@ static int settle(struct bj_lsf_acct *r, const struct row *row,
     return 0;
 }
 
-static int take_job(struct bj_lsf_acct *r, struct bj_slice line,
-                    struct bj_err *err)
+static int lsf_take_job(struct bj_lsf_acct *r, struct bj_slice line,
+                        struct bj_err *err)
 {
     struct row row;
     struct bj_sched_job job;
@@ -426,32 +427,32 @@ static int take_job(struct bj_lsf_acct *r, struct bj_slice line,
         if (r->text.failed || r->hosts.failed)
             return bj_err_set(err, -ENOMEM, "lsb.acct: no memory");
         if (!good) {
-            report(r, full_line, columns[i].name);
+            lsf_report(r, full_line, columns[i].name);
             return 0;
         }
     }
     if (row.id == BJ_ABSENT) {
-        report(r, full_line, "jobId");
+        lsf_report(r, full_line, "jobId");
         return 0;
     }
     bj_sched_job_init(&job);
     job.batch_system = BJ_SLICE("lsf");
     job.cluster = r->conf.cluster;
     lsf_id(&job, row.id, row.index == BJ_ABSENT ? 0 : row.index, id);
-    if (settle(r, &row, &job) < 0)
+    if (lsf_settle(r, &row, &job) < 0)
         return bj_err_set(err, -ENOMEM, "lsb.acct: no memory");
     return r->conf.job(r->conf.ctx, &job, err);
 }
 
-static int take_line(void *ctx, struct bj_slice line, bool cut,
-                     struct bj_err *err)
+static int lsf_take_line(void *ctx, struct bj_slice line, bool cut,
+                         struct bj_err *err)
 {
     struct bj_lsf_acct *r = ctx;
     struct field type;
     const struct bj_slice full_line = line;
     r->text.len = 0;
     if (cut) {
-        report(r, line, "a line of fewer bytes");
+        lsf_report(r, line, "a line of fewer bytes");
         return 0;
     }
     if (at_end(&line) || line.p[0] == '#')
@@ -460,12 +461,12 @@ static int take_line(void *ctx, struct bj_slice line, bool cut,
     if (r->text.failed)
         return bj_err_set(err, -ENOMEM, "lsb.acct: no memory");
     if (!good) {
-        report(r, full_line, "an event type");
+        lsf_report(r, full_line, "an event type");
         return 0;
     }
-    if (!bj_slice_eq(text_of(r, type), BJ_SLICE("JOB_FINISH")))
+    if (!bj_slice_eq(lsf_text_of(r, type), BJ_SLICE("JOB_FINISH")))
         return 0;
-    return take_job(r, line, err);
+    return lsf_take_job(r, line, err);
 }
 
 /* --- calls ----------------------------------------------------------------*/
@@ -488,7 +489,7 @@ int bj_lsf_acct_new(const struct bj_lsf_conf *conf, struct bj_lsf_acct **ret,
 int bj_lsf_acct_feed(struct bj_lsf_acct *r, struct bj_slice piece,
                      struct bj_err *err)
 {
-    return bj_lines_feed(&r->lines, piece, take_line, r, err);
+    return bj_lines_feed(&r->lines, piece, lsf_take_line, r, err);
 }
 
 void bj_lsf_acct_free(struct bj_lsf_acct *r)
@@ -519,14 +520,14 @@ struct bj_lsf_json {
     struct bj_hostfold fold; /* nodes of the current job */
 };
 
-static int text(struct bj_slice s, void *to, const struct json_row *row)
+static int lsf_text(struct bj_slice s, void *to, const struct json_row *row)
 {
     (void)row;
     *(struct bj_slice *)to = s;
     return 0;
 }
 
-static int number(struct bj_slice s, void *to, const struct json_row *row)
+static int lsf_number(struct bj_slice s, void *to, const struct json_row *row)
 {
     (void)row;
     return bj_slice_u64(s, to);
@@ -538,17 +539,17 @@ static int json_moment(struct bj_slice s, void *to, const struct json_row *row)
 }
 
 /* "35 second(s)", "1.5 second(s)", "35": microseconds. */
-static int usec(struct bj_slice s, void *to, const struct json_row *row)
+static int lsf_usec(struct bj_slice s, void *to, const struct json_row *row)
 {
     struct bj_slice word;
     (void)row;
     return bj_slice_word(&s, &word) ? bj_decimal_u64(word, 6, to) : -EINVAL;
 }
 
-static int seconds(struct bj_slice s, void *to, const struct json_row *row)
+static int lsf_seconds(struct bj_slice s, void *to, const struct json_row *row)
 {
     uint64_t v = 0;
-    int r = usec(s, &v, row);
+    int r = lsf_usec(s, &v, row);
     if (r == 0)
         *(uint64_t *)to = v / 1000000;
     return r;
@@ -574,10 +575,10 @@ static int hosts(struct bj_slice s, void *to, const struct json_row *row)
 {
     uint64_t n;
     const int r = bj_hostlist_count(s, BJ_HOSTS_LSF, &n);
-    return r < 0 ? r : text(s, to, row);
+    return r < 0 ? r : lsf_text(s, to, row);
 }
 
-static int size(struct bj_slice s, void *to, const struct json_row *row)
+static int json_size(struct bj_slice s, void *to, const struct json_row *row)
 {
     (void)row;
     return lsf_size(s, to);
@@ -586,10 +587,10 @@ static int size(struct bj_slice s, void *to, const struct json_row *row)
 #define J(member) offsetof(struct json_row, job.member)
 #define ROW(member) offsetof(struct json_row, member)
 
-#define TEXT text, "text"
-#define NUMBER number, "a number"
+#define TEXT lsf_text, "text"
+#define NUMBER lsf_number, "a number"
 #define MOMENT json_moment, "a time"
-#define SIZE size, "a size"
+#define SIZE json_size, "a size"
 
 /* Source: LSF 10.1, bjobs(1), -o. */
 static const struct json_field {
@@ -614,8 +615,8 @@ static const struct json_field {
     {BJ_WORD("SUBMIT_TIME"), MOMENT, J(submit_sec)},
     {BJ_WORD("START_TIME"), MOMENT, J(start_sec)},
     {BJ_WORD("FINISH_TIME"), MOMENT, J(end_sec)},
-    {BJ_WORD("CPU_USED"), usec, "seconds", J(use.cpu_usec)},
-    {BJ_WORD("RUN_TIME"), seconds, "seconds", J(elapsed_sec)},
+    {BJ_WORD("CPU_USED"), lsf_usec, "seconds", J(use.cpu_usec)},
+    {BJ_WORD("RUN_TIME"), lsf_seconds, "seconds", J(elapsed_sec)},
     {BJ_WORD("MAX_MEM"), SIZE, J(use.mem_peak_bytes)},
     {BJ_WORD("MEMLIMIT"), SIZE, J(mem_requested_bytes)},
     {BJ_WORD("RUNTIMELIMIT"), minutes, "minutes", J(time_limit_sec)},

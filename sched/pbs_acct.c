@@ -51,7 +51,7 @@ struct record {
     uint64_t stamp_sec;
 };
 
-static void report(struct bj_pbs_acct *r, struct bj_pbs_bad bad)
+static void pbs_acct_report(struct bj_pbs_acct *r, struct bj_pbs_bad bad)
 {
     bad.line = r->line ? r->line : r->lines.line;
     if (r->conf.bad)
@@ -61,14 +61,15 @@ static void report(struct bj_pbs_acct *r, struct bj_pbs_bad bad)
 static void bad_line(struct bj_pbs_acct *r, struct bj_slice value,
                      const char *expected)
 {
-    report(r, (struct bj_pbs_bad){
-                  .value = value, .expected = expected, .left_out = true});
+    pbs_acct_report(r, (struct bj_pbs_bad){.value = value,
+                                           .expected = expected,
+                                           .left_out = true});
 }
 
 /* --- jobs that were seen --------------------------------------------------*/
 
 /* Never 0. */
-static uint64_t hash(struct bj_slice s)
+static uint64_t pbs_acct_hash(struct bj_slice s)
 {
     uint64_t h = bj_hash(BJ_HASH, s);
     return h ? h : 1;
@@ -76,14 +77,14 @@ static uint64_t hash(struct bj_slice s)
 
 static struct seen *find_seen(const struct bj_pbs_acct *r, struct bj_slice id)
 {
-    const uint64_t h = hash(id);
+    const uint64_t h = pbs_acct_hash(id);
     struct seen *s = &r->seen[(h ^ h >> 32) % SEEN];
     return s->id == h ? s : NULL;
 }
 
 static struct seen *remember(struct bj_pbs_acct *r, struct bj_slice id)
 {
-    const uint64_t h = hash(id);
+    const uint64_t h = pbs_acct_hash(id);
     struct seen *s = &r->seen[(h ^ h >> 32) % SEEN];
     if (s->id != h)
         *s = (struct seen){
@@ -95,7 +96,7 @@ static struct seen *remember(struct bj_pbs_acct *r, struct bj_slice id)
     return s;
 }
 
-static void forget(struct seen *s)
+static void pbs_acct_forget(struct seen *s)
 {
     if (s)
         s->id = 0;
@@ -187,10 +188,10 @@ static int read_attrs(struct bj_pbs_acct *r, const struct record *rec,
     while (cut_attr(&rest, &key, &value)) {
         const char *expected = bj_pbs_attr(row, key, value);
         if (expected)
-            report(r, (struct bj_pbs_bad){.job = rec->id,
-                                          .field = key,
-                                          .value = value,
-                                          .expected = expected});
+            pbs_acct_report(r, (struct bj_pbs_bad){.job = rec->id,
+                                                   .field = key,
+                                                   .value = value,
+                                                   .expected = expected});
     }
     row->job.state_raw = rec->type;
     return bj_pbs_settle(row, rec->id, &r->fold);
@@ -207,7 +208,7 @@ static enum bj_job_state exit_state(const struct bj_pbs_row *row)
 
 /* --- types of records -----------------------------------------------------*/
 
-static void fill(uint64_t *to, uint64_t v)
+static void pbs_acct_fill(uint64_t *to, uint64_t v)
 {
     if (*to == BJ_ABSENT)
         *to = v;
@@ -217,8 +218,8 @@ static void recall(struct bj_sched_job *job, const struct seen *s)
 {
     if (!s)
         return;
-    fill(&job->submit_sec, s->queued_sec);
-    fill(&job->start_sec, s->start_sec);
+    pbs_acct_fill(&job->submit_sec, s->queued_sec);
+    pbs_acct_fill(&job->start_sec, s->start_sec);
 }
 
 /* The time that a run was suspended, until its end. */
@@ -236,7 +237,7 @@ static bool queued(struct bj_pbs_acct *r, const struct record *rec,
                    struct bj_sched_job *job)
 {
     struct seen *s = remember(r, rec->id);
-    fill(&job->submit_sec, rec->stamp_sec);
+    pbs_acct_fill(&job->submit_sec, rec->stamp_sec);
     s->queued_sec = job->submit_sec;
     job->state = BJ_STATE_PENDING;
     return true;
@@ -246,8 +247,8 @@ static bool started(struct bj_pbs_acct *r, const struct record *rec,
                     struct bj_sched_job *job)
 {
     struct seen *s = remember(r, rec->id);
-    fill(&job->submit_sec, s->queued_sec);
-    fill(&job->start_sec, rec->stamp_sec);
+    pbs_acct_fill(&job->submit_sec, s->queued_sec);
+    pbs_acct_fill(&job->start_sec, rec->stamp_sec);
     s->start_sec = job->start_sec;
     s->queued_sec = job->submit_sec;
     s->stopped_sec = BJ_ABSENT;
@@ -263,12 +264,12 @@ static bool ended(struct bj_pbs_acct *r, const struct record *rec,
 {
     struct seen *s = find_seen(r, rec->id);
     recall(job, s);
-    fill(&job->end_sec, rec->stamp_sec);
+    pbs_acct_fill(&job->end_sec, rec->stamp_sec);
     take_suspended(job, s);
     if (s && s->deleted && job->state == BJ_STATE_FAILED &&
         job->exit_signal != BJ_ABSENT && job->exit_signal > 0)
         job->state = BJ_STATE_CANCELLED;
-    forget(s);
+    pbs_acct_forget(s);
     return true;
 }
 
@@ -277,7 +278,7 @@ static bool rerun(struct bj_pbs_acct *r, const struct record *rec,
 {
     struct seen *s = find_seen(r, rec->id);
     recall(job, s);
-    fill(&job->end_sec, rec->stamp_sec);
+    pbs_acct_fill(&job->end_sec, rec->stamp_sec);
     take_suspended(job, s);
     job->state = BJ_STATE_REQUEUED;
     if (s) {
@@ -294,7 +295,7 @@ static bool suspended(struct bj_pbs_acct *r, const struct record *rec,
     if (!s || s->start_sec == BJ_ABSENT)
         return false;
     recall(job, s);
-    fill(&s->stopped_sec, rec->stamp_sec);
+    pbs_acct_fill(&s->stopped_sec, rec->stamp_sec);
     job->state = BJ_STATE_SUSPENDED;
     return true;
 }
@@ -420,11 +421,11 @@ static bool aborted(struct bj_pbs_acct *r, const struct record *rec,
 {
     struct seen *s = find_seen(r, rec->id);
     recall(job, s);
-    fill(&job->end_sec, rec->stamp_sec);
+    pbs_acct_fill(&job->end_sec, rec->stamp_sec);
     job->reason = bj_slice_trim(rec->rest);
     job->state =
         job->start_sec == BJ_ABSENT ? BJ_STATE_CANCELLED : BJ_STATE_FAILED;
-    forget(s);
+    pbs_acct_forget(s);
     return true;
 }
 
@@ -437,7 +438,7 @@ static bool deleted(struct bj_pbs_acct *r, const struct record *rec,
     if (!s)
         s = remember(r, rec->id);
     s->deleted = true;
-    fill(&job->end_sec, rec->stamp_sec);
+    pbs_acct_fill(&job->end_sec, rec->stamp_sec);
     job->state = BJ_STATE_CANCELLED;
     return true;
 }
@@ -540,7 +541,7 @@ static int take_record(struct bj_pbs_acct *r, struct bj_slice text,
     return r->conf.job(r->conf.ctx, &row.job, err);
 }
 
-static void drop(struct bj_pbs_acct *r)
+static void pbs_acct_drop(struct bj_pbs_acct *r)
 {
     r->text.len = 0;
     r->line = 0;
@@ -548,11 +549,11 @@ static void drop(struct bj_pbs_acct *r)
 }
 
 /* No line of the record follows. */
-static int finish(struct bj_pbs_acct *r, struct bj_err *err)
+static int pbs_acct_finish(struct bj_pbs_acct *r, struct bj_err *err)
 {
     const struct bj_slice text = {r->text.p, r->text.len};
     const int e = r->line && !r->lost ? take_record(r, text, err) : 0;
-    drop(r);
+    pbs_acct_drop(r);
     return e;
 }
 
@@ -591,17 +592,17 @@ static int add_line(struct bj_pbs_acct *r, struct bj_slice line,
     return 0;
 }
 
-static int take_line(void *ctx, struct bj_slice line, bool cut,
-                     struct bj_err *err)
+static int pbs_acct_take_line(void *ctx, struct bj_slice line, bool cut,
+                              struct bj_err *err)
 {
     struct bj_pbs_acct *r = ctx;
     struct record rec;
     int e = 0;
     if (!r->open && !cut && begins(line, &rec)) {
-        e = finish(r, err);
+        e = pbs_acct_finish(r, err);
         r->line = r->lines.line;
     } else if (!r->open && (cut || !r->line || is_damaged(line))) {
-        e = finish(r, err);
+        e = pbs_acct_finish(r, err);
         if (cut)
             bad_line(r, line, "a line of fewer bytes");
         else if (bj_slice_trim(line).n > 0)
@@ -649,7 +650,7 @@ void bj_pbs_acct_recall(struct bj_pbs_acct *r, const struct bj_pbs_open *open)
 int bj_pbs_acct_feed(struct bj_pbs_acct *r, struct bj_slice piece,
                      struct bj_err *err)
 {
-    return bj_lines_feed(&r->lines, piece, take_line, r, err);
+    return bj_lines_feed(&r->lines, piece, pbs_acct_take_line, r, err);
 }
 
 size_t bj_pbs_acct_pending(const struct bj_pbs_acct *r)
@@ -662,8 +663,8 @@ int bj_pbs_acct_end(struct bj_pbs_acct *r, size_t *ret_rest, struct bj_err *err)
     int e = bj_lines_end(&r->lines, NULL, err);
     *ret_rest = r->open ? bj_pbs_acct_pending(r) : 0;
     if (e == 0 && !r->open)
-        e = r->lines.failed.code = finish(r, err);
-    drop(r);
+        e = r->lines.failed.code = pbs_acct_finish(r, err);
+    pbs_acct_drop(r);
     return e;
 }
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
-static int text(struct bj_slice s, void *to)
+static int pbs_attr_text(struct bj_slice s, void *to)
 {
     *(struct bj_slice *)to = s;
     return 0;
@@ -18,10 +18,10 @@ static int text(struct bj_slice s, void *to)
 
 /* PBS writes this attribute before all text of users, which can contain it,
  * too: the first value is that of PBS. */
-static int first(struct bj_slice s, void *to)
+static int pbs_attr_first(struct bj_slice s, void *to)
 {
     const struct bj_slice *have = to;
-    return have->n > 0 ? 0 : text(s, to);
+    return have->n > 0 ? 0 : pbs_attr_text(s, to);
 }
 
 /* Where PBS escapes no quotes, free text can contain this attribute, too: with
@@ -39,44 +39,46 @@ static int only(struct bj_slice s, void *to)
 
 static int letter(struct bj_slice s, void *to)
 {
-    return s.n == 1 ? text(s, to) : -EINVAL;
+    return s.n == 1 ? pbs_attr_text(s, to) : -EINVAL;
 }
 
 /* "_pbs_project_default" means no project. */
 static int project(struct bj_slice s, void *to)
 {
-    return bj_slice_eq(s, BJ_SLICE("_pbs_project_default")) ? 0 : text(s, to);
+    return bj_slice_eq(s, BJ_SLICE("_pbs_project_default"))
+               ? 0
+               : pbs_attr_text(s, to);
 }
 
 static int hosts(struct bj_slice s, void *to)
 {
     uint64_t n;
     const int r = bj_hostlist_count(s, BJ_HOSTS_PBS, &n);
-    return r < 0 ? r : text(s, to);
+    return r < 0 ? r : pbs_attr_text(s, to);
 }
 
-static int number(struct bj_slice s, void *to)
+static int pbs_attr_number(struct bj_slice s, void *to)
 {
     return bj_slice_u64(s, to);
 }
 
 /* 0 is none: the start of a job that is deleted while it begins to run. */
-static int moment(struct bj_slice s, void *to)
+static int pbs_attr_moment(struct bj_slice s, void *to)
 {
     return bj_slice_eq(s, BJ_SLICE("0")) ? 0 : bj_time_pbs(s, to);
 }
 
-static int seconds(struct bj_slice s, void *to)
+static int pbs_attr_seconds(struct bj_slice s, void *to)
 {
     return bj_duration_sec(s, to);
 }
 
-static int usec(struct bj_slice s, void *to)
+static int pbs_attr_usec(struct bj_slice s, void *to)
 {
     return bj_elapsed_parse(s, to);
 }
 
-static int size(struct bj_slice s, void *to)
+static int pbs_attr_size(struct bj_slice s, void *to)
 {
     return bj_memory_parse(s, 1, to);
 }
@@ -102,13 +104,13 @@ static int exit_status(struct bj_slice s, void *to)
 #define J(member) offsetof(struct bj_pbs_row, job.member)
 #define ROW(member) offsetof(struct bj_pbs_row, member)
 
-#define TEXT text, "text"
+#define TEXT pbs_attr_text, "text"
 #define HOSTS hosts, "a list of hosts"
-#define NUMBER number, "a number"
-#define MOMENT moment, "a time"
-#define SECONDS seconds, "a length of time"
-#define USEC usec, "a length of time"
-#define SIZE size, "a size"
+#define NUMBER pbs_attr_number, "a number"
+#define MOMENT pbs_attr_moment, "a time"
+#define SECONDS pbs_attr_seconds, "a length of time"
+#define USEC pbs_attr_usec, "a length of time"
+#define SIZE pbs_attr_size, "a size"
 
 /* Sources: OpenPBS, pbs_job_attributes(7), src/server/accounting.c. */
 static const struct attr {
@@ -119,7 +121,7 @@ static const struct attr {
 } attrs[] = {
     /* qstat */
     {BJ_WORD("Job_Name"), TEXT, J(name)},
-    {BJ_WORD("Job_Owner"), first, "text", ROW(owner)},
+    {BJ_WORD("Job_Owner"), pbs_attr_first, "text", ROW(owner)},
     {BJ_WORD("job_state"), letter, "a letter", ROW(state)},
     {BJ_WORD("substate"), NUMBER, ROW(substate)},
     {BJ_WORD("euser"), only, "one value", J(user)},
@@ -140,9 +142,9 @@ static const struct attr {
     {BJ_WORD("Variable_List.PBS_O_WORKDIR"), TEXT, J(work_dir)},
     /* accounting files */
     {BJ_WORD("jobname"), TEXT, J(name)},
-    {BJ_WORD("owner"), first, "text", ROW(owner)}, /* Torque */
-    {BJ_WORD("user"), first, "text", J(user)},
-    {BJ_WORD("group"), first, "text", J(group)},
+    {BJ_WORD("owner"), pbs_attr_first, "text", ROW(owner)}, /* Torque */
+    {BJ_WORD("user"), pbs_attr_first, "text", J(user)},
+    {BJ_WORD("group"), pbs_attr_first, "text", J(group)},
     {BJ_WORD("account"), TEXT, J(account)},
     {BJ_WORD("start"), MOMENT, J(start_sec)},
     {BJ_WORD("end"), MOMENT, J(end_sec)},
@@ -168,7 +170,8 @@ static const struct attr {
     {BJ_WORD("Resource_List.naccelerators"), NUMBER,
      ROW(accelerators_requested)},
     /* PBS makes a select of nodes; Torque has no select. */
-    {BJ_WORD("Resource_List.nodes"), first, "text", J(tres_requested_raw)},
+    {BJ_WORD("Resource_List.nodes"), pbs_attr_first, "text",
+     J(tres_requested_raw)},
     {BJ_WORD("Resource_List.select"), TEXT, J(tres_requested_raw)},
     {BJ_WORD("Resource_List.place"), TEXT, J(constraints)},
     {BJ_WORD("resources_used.walltime"), SECONDS, J(elapsed_sec)},
@@ -240,10 +243,12 @@ static void add_vnodes(struct bj_sched_job *job, struct bj_slice vnodes)
         }
         if (chunk.n > 0 && chunk.p[chunk.n - 1] == ')')
             chunk.n--;
-        add_chunk(chunk, BJ_SLICE("ncpus="), number, &job->cpus);
-        add_chunk(chunk, BJ_SLICE("ngpus="), number, &job->gpus);
-        add_chunk(chunk, BJ_SLICE("naccelerators="), number, &accelerators);
-        add_chunk(chunk, BJ_SLICE("mem="), size, &job->mem_allocated_bytes);
+        add_chunk(chunk, BJ_SLICE("ncpus="), pbs_attr_number, &job->cpus);
+        add_chunk(chunk, BJ_SLICE("ngpus="), pbs_attr_number, &job->gpus);
+        add_chunk(chunk, BJ_SLICE("naccelerators="), pbs_attr_number,
+                  &accelerators);
+        add_chunk(chunk, BJ_SLICE("mem="), pbs_attr_size,
+                  &job->mem_allocated_bytes);
     }
     if (job->gpus == BJ_ABSENT)
         job->gpus = accelerators == BJ_ABSENT ? 0 : accelerators;

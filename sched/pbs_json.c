@@ -19,7 +19,7 @@ struct bj_pbs_scan {
     bool array; /* within an array */
 };
 
-static bool is_blank(char c)
+static bool pbs_json_is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
@@ -28,7 +28,7 @@ static bool is_blank(char c)
 static size_t skip_blanks(const struct bj_pbs_scan *s, size_t i,
                           unsigned *lines)
 {
-    for (; i < s->text.n && is_blank(s->text.p[i]); i++)
+    for (; i < s->text.n && pbs_json_is_blank(s->text.p[i]); i++)
         *lines += s->text.p[i] == '\n';
     return i;
 }
@@ -257,12 +257,13 @@ struct bj_pbs_json {
     struct bj_hostfold fold; /* nodes of the current job */
 };
 
-static struct bj_slice text_of(const struct bj_pbs_json *r, struct text t)
+static struct bj_slice pbs_json_text_of(const struct bj_pbs_json *r,
+                                        struct text t)
 {
     return (struct bj_slice){t.n ? r->text.p + t.at : NULL, t.n};
 }
 
-static void report(struct bj_pbs_json *r, struct bj_pbs_bad bad)
+static void pbs_json_report(struct bj_pbs_json *r, struct bj_pbs_bad bad)
 {
     if (bad.left_out)
         r->counts.bad_jobs++;
@@ -312,8 +313,8 @@ bool bj_pbs_json_attr(const struct bj_pbs_json *r, unsigned i,
 {
     if (i >= r->members)
         return false;
-    *ret_key = text_of(r, r->member[i].key);
-    *ret_value = text_of(r, r->member[i].value);
+    *ret_key = pbs_json_text_of(r, r->member[i].key);
+    *ret_value = pbs_json_text_of(r, r->member[i].value);
     return true;
 }
 
@@ -340,10 +341,10 @@ static void forget_run(struct bj_pbs_row *row)
     job->restarts = row->run_count;
 }
 
-static int hand_over(struct bj_pbs_json *r, struct bj_err *err)
+static int pbs_json_hand_over(struct bj_pbs_json *r, struct bj_err *err)
 {
     struct bj_pbs_row row;
-    const struct bj_slice id = text_of(r, r->id);
+    const struct bj_slice id = pbs_json_text_of(r, r->id);
     if (r->conf.object) {
         r->counts.jobs++;
         return r->conf.object(r->conf.ctx, id, r, err);
@@ -351,20 +352,21 @@ static int hand_over(struct bj_pbs_json *r, struct bj_err *err)
     bj_pbs_row_init(&row);
     row.job.cluster = r->conf.cluster;
     for (unsigned i = 0; i < r->members; i++) {
-        const struct bj_slice key = text_of(r, r->member[i].key);
-        const struct bj_slice value = text_of(r, r->member[i].value);
+        const struct bj_slice key = pbs_json_text_of(r, r->member[i].key);
+        const struct bj_slice value = pbs_json_text_of(r, r->member[i].value);
         const char *expected = bj_pbs_attr(&row, key, value);
         if (expected)
-            report(r, (struct bj_pbs_bad){.job = id,
-                                          .field = key,
-                                          .value = value,
-                                          .expected = expected});
+            pbs_json_report(r, (struct bj_pbs_bad){.job = id,
+                                                   .field = key,
+                                                   .value = value,
+                                                   .expected = expected});
     }
     if (bj_pbs_settle(&row, id, &r->fold) < 0)
         return bj_err_set(err, -ENOMEM, "qstat: no memory");
     if (row.job.id_number == BJ_ABSENT) {
-        report(r, (struct bj_pbs_bad){
-                      .job = id, .expected = "a job id", .left_out = true});
+        pbs_json_report(r, (struct bj_pbs_bad){.job = id,
+                                               .expected = "a job id",
+                                               .left_out = true});
         return 0;
     }
     if (bj_pbs_is_array(&row))
@@ -396,11 +398,12 @@ static int end_job(struct bj_pbs_json *r, struct bj_err *err)
 {
     int e = 0;
     if (r->damage)
-        report(r, (struct bj_pbs_bad){.job = text_of(r, r->id),
-                                      .expected = r->damage,
-                                      .left_out = true});
+        pbs_json_report(r,
+                        (struct bj_pbs_bad){.job = pbs_json_text_of(r, r->id),
+                                            .expected = r->damage,
+                                            .left_out = true});
     else
-        e = hand_over(r, err);
+        e = pbs_json_hand_over(r, err);
     r->text.len = 0;
     r->members = 0;
     r->damage = NULL;
@@ -414,9 +417,9 @@ static void add_member(struct bj_pbs_json *r, struct text value)
         const size_t at = r->text.len;
         if (!bj_buf_room(&r->text, r->group.n + r->key.n + 1))
             return;
-        bj_buf_slice(&r->text, text_of(r, r->group));
+        bj_buf_slice(&r->text, pbs_json_text_of(r, r->group));
         bj_buf_put(&r->text, ".", 1);
-        bj_buf_slice(&r->text, text_of(r, r->key));
+        bj_buf_slice(&r->text, pbs_json_text_of(r, r->key));
         key = (struct text){at, r->text.len - at};
     }
     if (r->members < MEMBERS_MAX)
@@ -451,7 +454,7 @@ static void open_object(struct bj_pbs_json *r)
         damaged(r, "a key before an object");
     if (r->depth == DEPTH_JOBS)
         r->in_jobs = bj_slice_eq(
-            text_of(r, r->key),
+            pbs_json_text_of(r, r->key),
             bj_slice_str(r->conf.objects ? r->conf.objects : "Jobs"));
     if (r->depth == DEPTH_JOB)
         r->id = r->key;
@@ -484,7 +487,7 @@ static size_t skip_read_blanks(struct bj_pbs_json *r)
 }
 
 /* A string or a value without quotes; false when it is not complete. */
-static bool take_text(struct bj_pbs_json *r)
+static bool pbs_json_take_text(struct bj_pbs_json *r)
 {
     const struct bj_pbs_scan scan = {
         .text = {r->buf.p, r->buf.len},
@@ -523,7 +526,7 @@ static int take_token(struct bj_pbs_json *r, struct bj_err *err)
     const char c = r->buf.p[r->at];
     int e = 0;
     if (!memchr("{}[],:", c, 6))
-        return take_text(r);
+        return pbs_json_take_text(r);
     r->at++;
     if (c == '[' || (c == '{' && r->arrays > 0))
         r->arrays++;
@@ -597,7 +600,7 @@ int bj_pbs_json_new(const struct bj_pbs_conf *conf, struct bj_pbs_json **ret,
 }
 
 /* Return why the reading ended, if it did. */
-static int fail(const struct bj_pbs_json *r, struct bj_err *err)
+static int pbs_json_fail(const struct bj_pbs_json *r, struct bj_err *err)
 {
     if (err && r->failed.code < 0)
         *err = r->failed;
@@ -607,7 +610,7 @@ static int fail(const struct bj_pbs_json *r, struct bj_err *err)
 int bj_pbs_json_feed(struct bj_pbs_json *r, struct bj_slice piece,
                      struct bj_err *err)
 {
-    int e = fail(r, err);
+    int e = pbs_json_fail(r, err);
     struct bj_err own = {0};
     while (piece.n > 0 && e == 0) {
         const size_t n = piece.n < PIECE ? piece.n : PIECE;
@@ -620,21 +623,21 @@ int bj_pbs_json_feed(struct bj_pbs_json *r, struct bj_slice piece,
         own.code = e;
         r->failed = own;
     }
-    return fail(r, err);
+    return pbs_json_fail(r, err);
 }
 
 int bj_pbs_json_end(struct bj_pbs_json *r, struct bj_err *err)
 {
     struct bj_err own = {0};
     if (r->failed.code < 0)
-        return fail(r, err);
+        return pbs_json_fail(r, err);
     r->over = true;
     own.code = r->buf.len > 0 ? take_tokens(r, &own) : 0;
     if (own.code == 0 && (r->depth > 0 || (r->counts.bytes > 0 && !r->begun)))
         bj_err_set(&own, -EINVAL, "qstat: line %llu: the text ends too early",
                    (unsigned long long)r->line);
     r->failed = own;
-    return fail(r, err);
+    return pbs_json_fail(r, err);
 }
 
 const struct bj_pbs_counts *bj_pbs_json_counts(const struct bj_pbs_json *r)

@@ -173,8 +173,8 @@ static int take_array(const struct bj_pbs_live *p, const struct bj_pbs_row *row,
     return e;
 }
 
-static int take_job(void *ctx, struct bj_slice id, const struct bj_pbs_json *r,
-                    struct bj_err *err)
+static int pbs_live_take_job(void *ctx, struct bj_slice id,
+                             const struct bj_pbs_json *r, struct bj_err *err)
 {
     struct bj_pbs_live *p = ctx;
     struct bj_pbs_row row;
@@ -238,12 +238,12 @@ struct vnode {
     uint64_t cpus, cpus_used, mem, mem_used, gpus[2], gpus_used[2];
 };
 
-static int number(struct bj_slice s, uint64_t *to)
+static int pbs_live_number(struct bj_slice s, uint64_t *to)
 {
     return bj_slice_u64(s, to);
 }
 
-static int size(struct bj_slice s, uint64_t *to)
+static int pbs_live_size(struct bj_slice s, uint64_t *to)
 {
     return bj_memory_parse(s, 1, to);
 }
@@ -259,15 +259,18 @@ static void read_vnode(const struct bj_pbs_json *r, struct vnode *v)
         {BJ_WORD("state"), &v->state, NULL, NULL},
         {BJ_WORD("queue"), &v->queue, NULL, NULL},
         {BJ_WORD("comment"), &v->comment, NULL, NULL},
-        {BJ_WORD("resources_available.ncpus"), NULL, number, &v->cpus},
-        {BJ_WORD("resources_assigned.ncpus"), NULL, number, &v->cpus_used},
-        {BJ_WORD("resources_available.mem"), NULL, size, &v->mem},
-        {BJ_WORD("resources_assigned.mem"), NULL, size, &v->mem_used},
-        {BJ_WORD("resources_available.ngpus"), NULL, number, &v->gpus[0]},
-        {BJ_WORD("resources_assigned.ngpus"), NULL, number, &v->gpus_used[0]},
-        {BJ_WORD("resources_available.naccelerators"), NULL, number,
+        {BJ_WORD("resources_available.ncpus"), NULL, pbs_live_number, &v->cpus},
+        {BJ_WORD("resources_assigned.ncpus"), NULL, pbs_live_number,
+         &v->cpus_used},
+        {BJ_WORD("resources_available.mem"), NULL, pbs_live_size, &v->mem},
+        {BJ_WORD("resources_assigned.mem"), NULL, pbs_live_size, &v->mem_used},
+        {BJ_WORD("resources_available.ngpus"), NULL, pbs_live_number,
+         &v->gpus[0]},
+        {BJ_WORD("resources_assigned.ngpus"), NULL, pbs_live_number,
+         &v->gpus_used[0]},
+        {BJ_WORD("resources_available.naccelerators"), NULL, pbs_live_number,
          &v->gpus[1]},
-        {BJ_WORD("resources_assigned.naccelerators"), NULL, number,
+        {BJ_WORD("resources_assigned.naccelerators"), NULL, pbs_live_number,
          &v->gpus_used[1]},
     };
     struct bj_slice key, value;
@@ -335,8 +338,8 @@ static void set_cpus(const struct vnode *v, bool full, struct bj_sinfo_node *n)
     n->other = free ? 0 : left;
 }
 
-static int take_node(void *ctx, struct bj_slice id, const struct bj_pbs_json *r,
-                     struct bj_err *err)
+static int pbs_live_take_node(void *ctx, struct bj_slice id,
+                              const struct bj_pbs_json *r, struct bj_err *err)
 {
     const struct bj_pbs_live *p = ctx;
     struct vnode v;
@@ -403,11 +406,11 @@ static const struct {
     struct bj_slice name;
     enum what what;
     int (*parse)(struct bj_slice, uint64_t *);
-} resources[] = {{BJ_WORD("ncpus"), CPUS, number},
-                 {BJ_WORD("nodect"), NODES, number},
-                 {BJ_WORD("mem"), MEMORY, size},
-                 {BJ_WORD("ngpus"), GPUS, number},
-                 {BJ_WORD("naccelerators"), GPUS, number}};
+} resources[] = {{BJ_WORD("ncpus"), CPUS, pbs_live_number},
+                 {BJ_WORD("nodect"), NODES, pbs_live_number},
+                 {BJ_WORD("mem"), MEMORY, pbs_live_size},
+                 {BJ_WORD("ngpus"), GPUS, pbs_live_number},
+                 {BJ_WORD("naccelerators"), GPUS, pbs_live_number}};
 
 /* Of two limits of GPUs by different names the smaller one counts. */
 static void set_limit(uint64_t *to, uint64_t v)
@@ -502,8 +505,8 @@ static void take_limit(struct limits *l, struct bj_slice key,
         if (!bj_slice_eq(key, jobs[i].key))
             continue;
         else if (jobs[i].entries)
-            take_entries(l, jobs[i].what, number, value);
-        else if (number(value, &v) == 0)
+            take_entries(l, jobs[i].what, pbs_live_number, value);
+        else if (pbs_live_number(value, &v) == 0)
             set_limit(&l->v[jobs[i].scope][jobs[i].what], v);
         else
             l->bad = true;
@@ -601,7 +604,7 @@ static int take_queue(void *ctx, struct bj_slice id,
 
 /* --- calls ----------------------------------------------------------------*/
 
-static void take_bad(void *ctx, const struct bj_pbs_bad *bad)
+static void pbs_live_take_bad(void *ctx, const struct bj_pbs_bad *bad)
 {
     const struct bj_pbs_live *p = ctx;
     if (bad->left_out)
@@ -615,15 +618,15 @@ int bj_pbs_live_new(const struct bj_pbs_live_conf *conf, enum bj_pbs_list list,
         const char *objects;
         int (*object)(void *ctx, struct bj_slice id,
                       const struct bj_pbs_json *r, struct bj_err *err);
-    } kinds[] = {[BJ_PBS_JOBS] = {"Jobs", take_job},
-                 [BJ_PBS_NODES] = {"nodes", take_node},
+    } kinds[] = {[BJ_PBS_JOBS] = {"Jobs", pbs_live_take_job},
+                 [BJ_PBS_NODES] = {"nodes", pbs_live_take_node},
                  [BJ_PBS_QUEUES] = {"Queue", take_queue}};
     struct bj_pbs_live *p = calloc(1, sizeof(*p));
     if (!p)
         return bj_err_set(err, -ENOMEM, "PBS: no memory");
     p->conf = *conf;
     const struct bj_pbs_conf json = {.ctx = p,
-                                     .bad = take_bad,
+                                     .bad = pbs_live_take_bad,
                                      .objects = kinds[list].objects,
                                      .object = kinds[list].object};
     const int e = bj_pbs_json_new(&json, &p->json, err);

@@ -83,7 +83,7 @@ static void put_format(struct bj_buf *b, const struct bj_sacct_query *query)
 
 /* The option and the time without its "Z": sacct takes local time, and TZ makes
  * that UTC. */
-static void put_time(struct bj_buf *b, const char *option, uint64_t sec)
+static void sacct_put_time(struct bj_buf *b, const char *option, uint64_t sec)
 {
     char text[BJ_STAMP_MAX];
     bj_stamp_text((int64_t)sec * 1000000, 0, 0, text);
@@ -100,7 +100,7 @@ static bool is_cluster_list(const char *s)
     return true;
 }
 
-static int check(const struct bj_sacct_query *query, struct bj_err *err)
+static int sacct_check(const struct bj_sacct_query *query, struct bj_err *err)
 {
     if (query->start_sec == 0 || query->end_sec < query->start_sec ||
         query->end_sec > INT64_MAX / 1000000)
@@ -125,7 +125,7 @@ struct list {
     unsigned n;
 };
 
-static void put(struct list *l)
+static void sacct_put(struct list *l)
 {
     l->v[l->n++] =
         bj_arena_copy(l->arena, (struct bj_slice){l->text.p, l->text.len}).p;
@@ -136,7 +136,7 @@ static void put_str(struct list *l, const char *a, const char *b)
 {
     bj_buf_str(&l->text, a);
     bj_buf_str(&l->text, b);
-    put(l);
+    sacct_put(l);
 }
 
 static void put_args(struct list *l, const struct bj_sacct_query *query)
@@ -157,13 +157,13 @@ static void put_args(struct list *l, const struct bj_sacct_query *query)
         bj_buf_printf(&l->text, "%s%llu",
                       i ? "," : "--jobs=", (unsigned long long)query->job[i]);
     if (query->jobs > 0)
-        put(l);
-    put_time(&l->text, "--starttime=", query->start_sec);
-    put(l);
-    put_time(&l->text, "--endtime=", query->end_sec);
-    put(l);
+        sacct_put(l);
+    sacct_put_time(&l->text, "--starttime=", query->start_sec);
+    sacct_put(l);
+    sacct_put_time(&l->text, "--endtime=", query->end_sec);
+    sacct_put(l);
     put_format(&l->text, query);
-    put(l);
+    sacct_put(l);
 }
 
 static void put_env(struct list *l, const struct bj_sacct_query *query)
@@ -179,7 +179,7 @@ int bj_sacct_command(const struct bj_sacct_query *query, struct bj_arena *a,
                      const char *const **ret_argv, const char *const **ret_env,
                      struct bj_err *err)
 {
-    int r = check(query, err);
+    int r = sacct_check(query, err);
     if (r < 0)
         return r;
     struct list args = {.arena = a}, env = {.arena = a};
@@ -331,7 +331,8 @@ static void end_before(struct bj_cut *c, size_t n)
     c->next = c->at + n;
 }
 
-static enum bj_cut_found bad(struct bj_cut *c, size_t n, const char *expected)
+static enum bj_cut_found sacct_bad(struct bj_cut *c, size_t n,
+                                   const char *expected)
 {
     c->record = (struct bj_slice){c->buf.p + c->at, n};
     c->expected = expected;
@@ -339,7 +340,7 @@ static enum bj_cut_found bad(struct bj_cut *c, size_t n, const char *expected)
 }
 
 /* The line from done to newline.  BJ_CUT_MORE: the record continues. */
-static enum bj_cut_found take_line(struct bj_cut *c, size_t newline)
+static enum bj_cut_found sacct_take_line(struct bj_cut *c, size_t newline)
 {
     static const char expected[] = "as many fields as there are columns";
     const char *record = c->buf.p + c->at;
@@ -348,7 +349,7 @@ static enum bj_cut_found take_line(struct bj_cut *c, size_t newline)
     if (line_at > 0 && is_record(c, line)) {
         /* the record before it was cut short */
         end_before(c, line_at);
-        return bad(c, line_at - 1, expected);
+        return sacct_bad(c, line_at - 1, expected);
     }
     c->newlines++;
     c->fields = cut_fields(c, record, line_at, newline);
@@ -362,13 +363,13 @@ static enum bj_cut_found take_line(struct bj_cut *c, size_t newline)
     c->fields++;
     end_before(c, newline + 1);
     if (c->columns && c->fields != c->columns)
-        return bad(c, newline, expected);
+        return sacct_bad(c, newline, expected);
     c->record = (struct bj_slice){record, newline};
     return BJ_CUT_RECORD;
 }
 
 /* Continue after the last record. */
-static void advance(struct bj_cut *c)
+static void sacct_advance(struct bj_cut *c)
 {
     if (c->next == c->at)
         return;
@@ -390,7 +391,7 @@ static bool skip_line(struct bj_cut *c)
     const char *nl = memchr(p, '\n', n);
     end_before(c, nl ? (size_t)(nl - p) + 1 : n);
     c->newlines = nl ? 1 : 0;
-    advance(c);
+    sacct_advance(c);
     c->skipping = !nl;
     return nl != NULL;
 }
@@ -399,7 +400,7 @@ static enum bj_cut_found cut_next(struct bj_cut *c)
 {
     if (c->line == 0)
         c->line = 1;
-    advance(c);
+    sacct_advance(c);
     if (c->skipping && !skip_line(c))
         return BJ_CUT_MORE;
     enum bj_cut_found found = BJ_CUT_MORE;
@@ -413,12 +414,12 @@ static enum bj_cut_found cut_next(struct bj_cut *c)
         if (newline > c->max_record) {
             c->skipping = true;
             end_before(c, c->done);
-            return bad(c, c->max_record, "a line of fewer bytes");
+            return sacct_bad(c, c->max_record, "a line of fewer bytes");
         }
         c->searched = nl ? newline + 1 : n;
         if (!nl)
             break;
-        found = take_line(c, newline);
+        found = sacct_take_line(c, newline);
     }
     return found;
 }
@@ -478,7 +479,7 @@ struct bj_sacct {
 
 /* --- reports --------------------------------------------------------------*/
 
-static void report(struct bj_sacct *r, struct bj_sacct_bad bad)
+static void sacct_report(struct bj_sacct *r, struct bj_sacct_bad bad)
 {
     if (bad.line_left_out)
         r->counts.bad_lines++;
@@ -492,13 +493,14 @@ static void report(struct bj_sacct *r, struct bj_sacct_bad bad)
 static void bad_line(struct bj_sacct *r, struct bj_slice value,
                      const char *expected)
 {
-    report(r, (struct bj_sacct_bad){
-                  .value = value, .expected = expected, .line_left_out = true});
+    sacct_report(r, (struct bj_sacct_bad){.value = value,
+                                          .expected = expected,
+                                          .line_left_out = true});
 }
 
 /* --- jobs -----------------------------------------------------------------*/
 
-static int hand_over(struct bj_sacct *r, struct bj_err *err)
+static int sacct_hand_over(struct bj_sacct *r, struct bj_err *err)
 {
     if (!r->have_job)
         return 0;
@@ -513,8 +515,8 @@ static int hand_over(struct bj_sacct *r, struct bj_err *err)
 /* --- rows -----------------------------------------------------------------*/
 
 /* Read the known columns of a record into a row. */
-static void read_row(struct bj_sacct *r, const char *record, void *row,
-                     const struct planned *plan, unsigned n)
+static void sacct_read_row(struct bj_sacct *r, const char *record, void *row,
+                           const struct planned *plan, unsigned n)
 {
     for (const struct planned *p = plan; p < plan + n; p++) {
         const struct cut_field *f = &r->cut.field[p->at];
@@ -526,15 +528,16 @@ static void read_row(struct bj_sacct *r, const char *record, void *row,
             continue;
         const struct bj_slice s = {record + f->at, f->n};
         if (p->column->parse(s, to) < 0)
-            report(r, (struct bj_sacct_bad){.job = r->job.job.jobid,
-                                            .field = p->column->name,
-                                            .value = s,
-                                            .expected = p->column->expected});
+            sacct_report(
+                r, (struct bj_sacct_bad){.job = r->job.job.jobid,
+                                         .field = p->column->name,
+                                         .value = s,
+                                         .expected = p->column->expected});
     }
 }
 
-static int read_job(struct bj_sacct *r, const char *record, size_t len,
-                    struct bj_err *err)
+static int sacct_read_job(struct bj_sacct *r, const char *record, size_t len,
+                          struct bj_err *err)
 {
     struct bj_sched_job *job = &r->job.job;
     r->job_text.len = 0;
@@ -549,7 +552,7 @@ static int read_job(struct bj_sacct *r, const char *record, size_t len,
     job->jobid = cut_field(&r->cut, text, r->raw_at);
     if (r->id_at != NO_COLUMN)
         r->job.job_id = cut_field(&r->cut, text, r->id_at);
-    read_row(r, text, &r->job, r->job_plan, r->job_plan_n);
+    sacct_read_row(r, text, &r->job, r->job_plan, r->job_plan_n);
     bj_sacct_settle_job(&r->job);
     bj_step_sum_begin(&r->step_sum);
     r->steps = 0;
@@ -573,7 +576,7 @@ static int read_step(struct bj_sacct *r, const char *record, size_t len,
     bj_job_step_init(&row.step);
     const struct bj_slice id = cut_field(&r->cut, record, r->raw_at);
     row.step.step_id = (struct bj_slice){id.p + dot + 1, id.n - dot - 1};
-    read_row(r, record, &row, r->step_plan, r->step_plan_n);
+    sacct_read_row(r, record, &row, r->step_plan, r->step_plan_n);
     bj_sacct_settle_step(&row);
     bj_step_sum_add(&r->step_sum, &row.step);
     if (kept)
@@ -586,7 +589,7 @@ static int read_step(struct bj_sacct *r, const char *record, size_t len,
 
 /* --- the header -----------------------------------------------------------*/
 
-static struct bj_slice name_of(const struct bj_sacct *r, unsigned i)
+static struct bj_slice sacct_name_of(const struct bj_sacct *r, unsigned i)
 {
     const struct cut_field *f = &r->name[i];
     return (struct bj_slice){f->n > 0 ? r->header.p + f->at : NULL, f->n};
@@ -596,7 +599,7 @@ static struct bj_slice name_of(const struct bj_sacct *r, unsigned i)
 static uint16_t column_at(const struct bj_sacct *r, struct bj_slice name)
 {
     for (unsigned i = 0; i < r->cut.columns; i++)
-        if (bj_slice_eq(name_of(r, i), name))
+        if (bj_slice_eq(sacct_name_of(r, i), name))
             return (uint16_t)i;
     return NO_COLUMN;
 }
@@ -645,15 +648,16 @@ static int read_record(struct bj_sacct *r, const char *record, size_t len,
     const struct bj_slice id = cut_field(&r->cut, record, r->raw_at);
     const char *dot = id.n > 0 ? memchr(id.p, '.', id.n) : NULL;
     if (id.n == 0 || (unsigned char)(id.p[0] - '0') > 9) {
-        report(r, (struct bj_sacct_bad){.field = name_of(r, r->raw_at),
-                                        .value = id,
-                                        .expected = "a job id",
-                                        .line_left_out = true});
+        sacct_report(r,
+                     (struct bj_sacct_bad){.field = sacct_name_of(r, r->raw_at),
+                                           .value = id,
+                                           .expected = "a job id",
+                                           .line_left_out = true});
         return 0;
     }
     if (!dot) {
-        int e = hand_over(r, err);
-        return e < 0 ? e : read_job(r, record, len, err);
+        int e = sacct_hand_over(r, err);
+        return e < 0 ? e : sacct_read_job(r, record, len, err);
     }
     const struct bj_slice job = {id.p, (size_t)(dot - id.p)};
     if (!r->have_job || !bj_slice_eq(job, r->job.job.jobid)) {
@@ -663,7 +667,7 @@ static int read_record(struct bj_sacct *r, const char *record, size_t len,
     return read_step(r, record, len, job.n, err);
 }
 
-static int take(struct bj_sacct *r, struct bj_err *err)
+static int sacct_take(struct bj_sacct *r, struct bj_err *err)
 {
     for (;;) {
         int e = 0;
@@ -684,7 +688,7 @@ static int take(struct bj_sacct *r, struct bj_err *err)
 /* --- calls ----------------------------------------------------------------*/
 
 /* Return why the reading ended, if it did. */
-static int fail(const struct bj_sacct *r, struct bj_err *err)
+static int sacct_fail(const struct bj_sacct *r, struct bj_err *err)
 {
     if (err && r->failed.code < 0)
         *err = r->failed;
@@ -719,12 +723,12 @@ int bj_sacct_feed(struct bj_sacct *r, struct bj_slice piece, struct bj_err *err)
     struct bj_err own = {0};
     int e = 0;
     if (r->failed.code < 0)
-        return fail(r, err);
+        return sacct_fail(r, err);
     while (piece.n > 0 && e == 0) {
         const size_t n = piece.n < PIECE ? piece.n : PIECE;
         r->counts.bytes += n;
         if (cut_put(&r->cut, (struct bj_slice){piece.p, n}))
-            e = take(r, &own);
+            e = sacct_take(r, &own);
         else
             e = bj_err_set(&own, -ENOMEM, "sacct: no memory");
         piece.p += n;
@@ -735,13 +739,13 @@ int bj_sacct_feed(struct bj_sacct *r, struct bj_slice piece, struct bj_err *err)
         own.code = e;
         r->failed = own;
     }
-    return fail(r, err);
+    return sacct_fail(r, err);
 }
 
 int bj_sacct_end(struct bj_sacct *r, bool complete, struct bj_err *err)
 {
     if (r->failed.code < 0)
-        return fail(r, err);
+        return sacct_fail(r, err);
     const struct bj_slice rest = cut_rest(&r->cut);
     if (rest.n > 0 || r->cut.skipping) {
         bad_line(r, rest, "a newline at the end");
@@ -749,10 +753,10 @@ int bj_sacct_end(struct bj_sacct *r, bool complete, struct bj_err *err)
     }
     if (complete) {
         struct bj_err own = {0};
-        own.code = hand_over(r, &own);
+        own.code = sacct_hand_over(r, &own);
         r->failed = own;
     }
-    return fail(r, err);
+    return sacct_fail(r, err);
 }
 
 const struct bj_sacct_counts *bj_sacct_counts(const struct bj_sacct *r)

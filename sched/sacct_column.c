@@ -12,7 +12,7 @@
 
 /* --- one column each ------------------------------------------------------*/
 
-static int text(struct bj_slice s, void *to)
+static int sacct_column_text(struct bj_slice s, void *to)
 {
     *(struct bj_slice *)to = s;
     return 0;
@@ -25,28 +25,28 @@ static int text_or_none(struct bj_slice s, void *to)
 }
 
 /* sacct sometimes prints Slurm's "no value" of 32 and 64 bits. */
-static uint64_t known(uint64_t v)
+static uint64_t sacct_column_known(uint64_t v)
 {
     return v == 0xfffffffe || v >= UINT64_MAX - 2 ? BJ_ABSENT : v;
 }
 
-static int number(struct bj_slice s, void *to)
+static int sacct_column_number(struct bj_slice s, void *to)
 {
     uint64_t v;
     int r = bj_slice_u64(s, &v);
     if (r == 0)
-        *(uint64_t *)to = known(v);
+        *(uint64_t *)to = sacct_column_known(v);
     else if (r == -EINVAL && bj_word_is_none(s))
         r = 0;
     return r;
 }
 
-static int moment(struct bj_slice s, void *to)
+static int sacct_column_moment(struct bj_slice s, void *to)
 {
     return bj_time_slurm(s, to);
 }
 
-static int seconds(struct bj_slice s, void *to)
+static int sacct_column_seconds(struct bj_slice s, void *to)
 {
     uint64_t v;
     if (bj_slice_u64(s, &v) < 0) {
@@ -54,7 +54,7 @@ static int seconds(struct bj_slice s, void *to)
         if (r < 0)
             return r;
     }
-    *(uint64_t *)to = known(v);
+    *(uint64_t *)to = sacct_column_known(v);
     return 0;
 }
 
@@ -70,18 +70,19 @@ static int minutes(struct bj_slice s, void *to)
         return bj_duration_sec(s, to);
     if (v == UINT32_MAX)
         v = BJ_UNLIMITED;
-    else if (known(v) != BJ_ABSENT && __builtin_mul_overflow(v, 60u, &v))
+    else if (sacct_column_known(v) != BJ_ABSENT &&
+             __builtin_mul_overflow(v, 60u, &v))
         return -ERANGE;
-    *(uint64_t *)to = known(v);
+    *(uint64_t *)to = sacct_column_known(v);
     return 0;
 }
 
-static int size(struct bj_slice s, void *to)
+static int sacct_column_size(struct bj_slice s, void *to)
 {
     uint64_t v;
     int r = bj_memory_parse(s, 1, &v);
     if (r == 0)
-        *(uint64_t *)to = known(v);
+        *(uint64_t *)to = sacct_column_known(v);
     return r;
 }
 
@@ -90,7 +91,7 @@ static int joules(struct bj_slice s, void *to)
 {
     uint64_t v;
     int r = bj_memory_scaled(s, 1, 1000, &v);
-    if (r == 0 && v > 0 && known(v) != BJ_ABSENT)
+    if (r == 0 && v > 0 && sacct_column_known(v) != BJ_ABSENT)
         *(uint64_t *)to = v;
     return r;
 }
@@ -181,13 +182,13 @@ _Static_assert(offsetof(struct bj_sched_job, exit_signal) ==
 #define NO BJ_SACCT_NOWHERE
 #define SPARE BJ_SACCT_SPARE
 
-#define TEXT text, "text"
+#define TEXT sacct_column_text, "text"
 #define WORD text_or_none, "text"
-#define NUMBER number, "a number"
-#define MOMENT moment, "a time"
-#define SECONDS seconds, "a length of time"
+#define NUMBER sacct_column_number, "a number"
+#define MOMENT sacct_column_moment, "a time"
+#define SECONDS sacct_column_seconds, "a length of time"
 #define DURATION duration, "a length of time"
-#define SIZE size, "a size"
+#define SIZE sacct_column_size, "a size"
 
 /* In the order of reading: fallbacks come after the columns that they replace.
  */
@@ -269,7 +270,7 @@ const unsigned bj_sacct_columns_n =
 
 /* --- several together -----------------------------------------------------*/
 
-static uint64_t times(uint64_t v, uint64_t n)
+static uint64_t sacct_column_times(uint64_t v, uint64_t n)
 {
     uint64_t ret;
     if (n == BJ_ABSENT || __builtin_mul_overflow(v, n, &ret))
@@ -289,10 +290,11 @@ static uint64_t memory_requested(const struct bj_sacct_job_row *row)
         bj_memory_request(row->req_mem, &bytes, &per) < 0 || bytes == 0)
         return BJ_ABSENT;
     if (per == BJ_MEMORY_CPU)
-        return times(bytes, job->cpus_requested != BJ_ABSENT
-                                ? job->cpus_requested
-                                : job->cpus);
-    return per == BJ_MEMORY_NODE ? times(bytes, job->nodes) : bytes;
+        return sacct_column_times(bytes, job->cpus_requested != BJ_ABSENT
+                                             ? job->cpus_requested
+                                             : job->cpus);
+    return per == BJ_MEMORY_NODE ? sacct_column_times(bytes, job->nodes)
+                                 : bytes;
 }
 
 /* "123_4", "123+1": array task and het offset. */

@@ -174,14 +174,15 @@ static bool is_rule(struct bj_slice line)
     return i == WIDTH && line.n == WIDTH;
 }
 
-static void put_line(struct bj_scripts *s, struct bj_slice line, bool cut)
+static void sbatch_put_line(struct bj_scripts *s, struct bj_slice line,
+                            bool cut)
 {
     if (s->inside)
         s->line(s->ctx, s->of, ++s->number, line, cut);
 }
 
 /* A heading counts if a rule follows; of a single job only the first. */
-static void take_line(struct bj_scripts *s)
+static void sbatch_take_line(struct bj_scripts *s)
 {
     const struct bj_slice line = {s->text.p, s->text.len};
     if (s->waits) {
@@ -192,12 +193,13 @@ static void take_line(struct bj_scripts *s)
             s->number = 0;
             return;
         }
-        put_line(s, (struct bj_slice){s->heading.p, s->heading.len}, false);
+        sbatch_put_line(s, (struct bj_slice){s->heading.p, s->heading.len},
+                        false);
     }
     const size_t which =
         s->cut || (s->inside && s->ids == 1) ? s->ids : heading_of(s, line);
     if (which == s->ids) {
-        put_line(s, line, s->cut);
+        sbatch_put_line(s, line, s->cut);
         return;
     }
     s->which = which;
@@ -219,7 +221,7 @@ bool bj_scripts_feed(struct bj_scripts *s, struct bj_slice piece)
         if (!end)
             break;
         if (!s->text.failed)
-            take_line(s);
+            sbatch_take_line(s);
         s->text.len = 0;
         s->cut = false;
     }
@@ -229,9 +231,10 @@ bool bj_scripts_feed(struct bj_scripts *s, struct bj_slice piece)
 void bj_scripts_end(struct bj_scripts *s)
 {
     if (s->text.len > 0 && !s->text.failed)
-        take_line(s);
+        sbatch_take_line(s);
     if (s->waits && !s->heading.failed)
-        put_line(s, (struct bj_slice){s->heading.p, s->heading.len}, false);
+        sbatch_put_line(s, (struct bj_slice){s->heading.p, s->heading.len},
+                        false);
     bj_buf_free(&s->text);
     bj_buf_free(&s->heading);
 }
@@ -239,7 +242,7 @@ void bj_scripts_end(struct bj_scripts *s)
 /* --- options of #SBATCH lines ----------------------------------------------
  */
 
-static bool is_blank(char c)
+static bool sbatch_is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
 }
@@ -251,7 +254,7 @@ static bool next_word(struct bj_slice *rest, struct bj_slice *ret,
 {
     size_t i = 0, n;
     char quote = 0;
-    while (i < rest->n && is_blank(rest->p[i]))
+    while (i < rest->n && sbatch_is_blank(rest->p[i]))
         i++;
     *ret_quoted = false;
     if (i == rest->n || rest->p[i] == '#')
@@ -265,7 +268,7 @@ static bool next_word(struct bj_slice *rest, struct bj_slice *ret,
             quote = c == quote ? 0 : quote;
         else if (c == '"' || c == '\'')
             quote = c;
-        else if (is_blank(c))
+        else if (sbatch_is_blank(c))
             break;
     }
     *ret = (struct bj_slice){rest->p + i, n - i};
@@ -311,8 +314,9 @@ static bool is_option_name(struct bj_slice name)
 }
 
 /* Take one word of a #SBATCH line, and the value after it. */
-static void take_word(struct bj_script_options *o, unsigned number,
-                      struct bj_slice word, bool quoted, struct bj_slice *rest)
+static void sbatch_take_word(struct bj_script_options *o, unsigned number,
+                             struct bj_slice word, bool quoted,
+                             struct bj_slice *rest)
 {
     const bool is_long = word.n > 2 && word.p[1] == '-';
     struct bj_slice name = word, value = {NULL, 0}, begin;
@@ -385,7 +389,7 @@ void bj_script_options_line(struct bj_script_options *o, unsigned number,
     size_t i = 0;
     if (o->ended)
         return;
-    while (i < line.n && is_blank(line.p[i]))
+    while (i < line.n && sbatch_is_blank(line.p[i]))
         i++;
     if (i < line.n && line.p[i] != '#') {
         o->ended = true;
@@ -398,7 +402,7 @@ void bj_script_options_line(struct bj_script_options *o, unsigned number,
     o->more |= cut;
     line = (struct bj_slice){line.p + magic.n, line.n - magic.n};
     while (next_word(&line, &word, &quoted))
-        take_word(o, number, word, quoted, &line);
+        sbatch_take_word(o, number, word, quoted, &line);
 }
 
 struct bj_slice bj_script_options_text(struct bj_script_options *o)

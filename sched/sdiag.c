@@ -103,7 +103,8 @@ static void take_number(enum section section, struct bj_slice line,
 }
 
 /* The number after key in s, such as "count:31". */
-static bool number_of(struct bj_slice s, struct bj_slice key, uint64_t *ret)
+static bool sdiag_number_of(struct bj_slice s, struct bj_slice key,
+                            uint64_t *ret)
 {
     struct bj_slice word;
     while (bj_slice_word(&s, &word))
@@ -127,8 +128,8 @@ static bool take_rpc(struct bj_slice line, struct bj_sdiag_rpc *r)
     r->name = bj_slice_trim((struct bj_slice){line.p, (size_t)(open - line.p)});
     const struct bj_slice rest = {shut + 1,
                                   line.n - (size_t)(shut + 1 - line.p)};
-    return r->name.n > 0 && number_of(rest, count, &r->count) &&
-           number_of(rest, total, &r->total_usec);
+    return r->name.n > 0 && sdiag_number_of(rest, count, &r->count) &&
+           sdiag_number_of(rest, total, &r->total_usec);
 }
 
 static bool take_section(struct bj_slice line, enum section *section)

@@ -92,7 +92,7 @@ const char *bj_node_flag_name(enum bj_node_flag flag)
     return (unsigned)flag < BJ_NODE_FLAGS ? flag_names[flag] : "unknown";
 }
 
-static bool same(struct bj_slice s, const char *word)
+static bool sinfo_same(struct bj_slice s, const char *word)
 {
     return s.n == strlen(word) && strncasecmp(s.p, word, s.n) == 0;
 }
@@ -109,7 +109,7 @@ static enum bj_node_flag flag_of_mark(struct bj_slice word)
 static bool other_word(struct bj_slice word, struct bj_slurm_node_state *s)
 {
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-        if (!same(word, others[i].word.p))
+        if (!sinfo_same(word, others[i].word.p))
             continue;
         if (others[i].base != NO_BASE)
             s->base = others[i].base;
@@ -120,7 +120,7 @@ static bool other_word(struct bj_slice word, struct bj_slurm_node_state *s)
     return false;
 }
 
-static void take_word(struct bj_slice word, struct bj_slurm_node_state *s)
+static void sinfo_take_word(struct bj_slice word, struct bj_slurm_node_state *s)
 {
     enum bj_node_flag mark;
     while ((mark = flag_of_mark(word)) != BJ_NODE_FLAGS) {
@@ -128,12 +128,12 @@ static void take_word(struct bj_slice word, struct bj_slurm_node_state *s)
         word.n--;
     }
     for (unsigned i = 0; i < BJ_NODE_BASES; i++)
-        if (same(word, bases[i])) {
+        if (sinfo_same(word, bases[i])) {
             s->base = (enum bj_node_base)i;
             return;
         }
     for (unsigned i = 0; i < BJ_NODE_FLAGS; i++)
-        if (same(word, flag_names[i])) {
+        if (sinfo_same(word, flag_names[i])) {
             s->flags |= 1u << i;
             return;
         }
@@ -156,7 +156,7 @@ bj_node_state_parse(struct bj_slice text, uint64_t allocated, uint64_t cpus)
         s.flags |= 1u << BJ_NODE_COMPLETING;
     while (bj_slice_field(&text, '+', &word))
         if (word.n > 0)
-            take_word(word, &s);
+            sinfo_take_word(word, &s);
     if (s.base == NO_BASE && s.flags != 0)
         s.base = allocated == 0      ? BJ_NODE_IDLE
                  : allocated >= cpus ? BJ_NODE_ALLOCATED

@@ -58,7 +58,7 @@ static int release(struct bj_slurmjson_fix *f,
 }
 
 /* Take the rest of a word; true when it may continue in the next piece. */
-static bool take_word(struct bj_slurmjson_fix *f, struct bj_slice *s)
+static bool slurmjson_take_word(struct bj_slurmjson_fix *f, struct bj_slice *s)
 {
     while (s->n > 0 && is_letter(*s->p) && f->n < sizeof(f->word)) {
         f->word[f->n++] = *s->p++;
@@ -73,7 +73,7 @@ int bj_slurmjson_fix(struct bj_slurmjson_fix *f, struct bj_slice piece,
 {
     while (piece.n > 0) {
         if (f->minus || f->n > 0) {
-            if (take_word(f, &piece))
+            if (slurmjson_take_word(f, &piece))
                 break;
             int r = release(f, sink, ctx, err);
             if (r < 0)

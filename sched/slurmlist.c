@@ -35,7 +35,8 @@ const char *const bj_slurm_config_argv[] = {"scontrol", "show", "config", NULL};
 
 /* The value of a key, up to the next blank; the key comes with a blank before
  * it and '=' after. */
-static struct bj_slice value_of(struct bj_slice line, struct bj_slice key)
+static struct bj_slice slurmlist_value_of(struct bj_slice line,
+                                          struct bj_slice key)
 {
     const char *at = memmem(line.p, line.n, key.p, key.n);
     if (!at)
@@ -46,7 +47,7 @@ static struct bj_slice value_of(struct bj_slice line, struct bj_slice key)
     return (struct bj_slice){at, blank ? (size_t)(blank - at) : n};
 }
 
-static uint64_t number_of(struct bj_slice s)
+static uint64_t slurmlist_number_of(struct bj_slice s)
 {
     uint64_t v;
     return bj_slice_u64(s, &v) == 0 ? v : BJ_ABSENT;
@@ -79,12 +80,18 @@ int bj_license_parse(struct bj_slice line, struct bj_license *ret)
                      &ret->name);
     if (r < 0)
         return r;
-    ret->total = number_of(value_of(line, BJ_SLICE(" Total=")));
-    ret->used = number_of(value_of(line, BJ_SLICE(" Used=")));
-    ret->free = number_of(value_of(line, BJ_SLICE(" Free=")));
-    ret->reserved = number_of(value_of(line, BJ_SLICE(" Reserved=")));
-    ret->last_consumed = number_of(value_of(line, BJ_SLICE(" LastConsumed=")));
-    ret->last_deficit = number_of(value_of(line, BJ_SLICE(" LastDeficit=")));
+    ret->total =
+        slurmlist_number_of(slurmlist_value_of(line, BJ_SLICE(" Total=")));
+    ret->used =
+        slurmlist_number_of(slurmlist_value_of(line, BJ_SLICE(" Used=")));
+    ret->free =
+        slurmlist_number_of(slurmlist_value_of(line, BJ_SLICE(" Free=")));
+    ret->reserved =
+        slurmlist_number_of(slurmlist_value_of(line, BJ_SLICE(" Reserved=")));
+    ret->last_consumed = slurmlist_number_of(
+        slurmlist_value_of(line, BJ_SLICE(" LastConsumed=")));
+    ret->last_deficit = slurmlist_number_of(
+        slurmlist_value_of(line, BJ_SLICE(" LastDeficit=")));
     return 0;
 }
 
@@ -96,15 +103,18 @@ int bj_reservation_parse(struct bj_slice line, struct bj_reservation *ret)
     if (r < 0)
         return r;
     ret->start_sec = ret->end_sec = BJ_ABSENT;
-    if (bj_time_slurm(value_of(line, BJ_SLICE(" StartTime=")),
+    if (bj_time_slurm(slurmlist_value_of(line, BJ_SLICE(" StartTime=")),
                       &ret->start_sec) < 0 ||
-        bj_time_slurm(value_of(line, BJ_SLICE(" EndTime=")), &ret->end_sec) < 0)
+        bj_time_slurm(slurmlist_value_of(line, BJ_SLICE(" EndTime=")),
+                      &ret->end_sec) < 0)
         return -EINVAL;
-    ret->nodes = bj_word_text(value_of(line, BJ_SLICE(" Nodes=")));
-    ret->flags = bj_word_text(value_of(line, BJ_SLICE(" Flags=")));
-    ret->state = value_of(line, BJ_SLICE(" State="));
-    ret->node_count = number_of(value_of(line, BJ_SLICE(" NodeCnt=")));
-    ret->core_count = number_of(value_of(line, BJ_SLICE(" CoreCnt=")));
+    ret->nodes = bj_word_text(slurmlist_value_of(line, BJ_SLICE(" Nodes=")));
+    ret->flags = bj_word_text(slurmlist_value_of(line, BJ_SLICE(" Flags=")));
+    ret->state = slurmlist_value_of(line, BJ_SLICE(" State="));
+    ret->node_count =
+        slurmlist_number_of(slurmlist_value_of(line, BJ_SLICE(" NodeCnt=")));
+    ret->core_count =
+        slurmlist_number_of(slurmlist_value_of(line, BJ_SLICE(" CoreCnt=")));
     return 0;
 }
 
@@ -166,8 +176,8 @@ int bj_share_parse(struct bj_slice line, struct bj_share *ret)
         return -EINVAL;
     *ret = (struct bj_share){.account = bj_slice_trim(f[ACCOUNT]),
                              .user = f[USER],
-                             .shares = number_of(f[SHARES]),
-                             .usage = number_of(f[USAGE]),
+                             .shares = slurmlist_number_of(f[SHARES]),
+                             .usage = slurmlist_number_of(f[USAGE]),
                              .norm_ppm = ppm_of(f[NORM]),
                              .used_ppm = ppm_of(f[USED]),
                              .fairshare_ppm = ppm_of(f[FAIR]),
@@ -197,10 +207,10 @@ int bj_limits_parse(struct bj_slice line, struct bj_limits *ret)
                               .account = f[ACCOUNT],
                               .user = f[USER],
                               .partition = f[PARTITION],
-                              .jobs = number_of(f[JOBS]),
-                              .submit = number_of(f[SUBMIT]),
-                              .max_jobs = number_of(f[MAX_JOBS]),
-                              .max_submit = number_of(f[MAX_SUBMIT])};
+                              .jobs = slurmlist_number_of(f[JOBS]),
+                              .submit = slurmlist_number_of(f[SUBMIT]),
+                              .max_jobs = slurmlist_number_of(f[MAX_JOBS]),
+                              .max_submit = slurmlist_number_of(f[MAX_SUBMIT])};
     return ret->account.n > 0 &&
                    bj_tres_parse(f[GROUP], BJ_TRES_REQUESTED, &ret->group) ==
                        0 &&

@@ -128,7 +128,8 @@ static const struct field step_fields[] = {
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-static void report(struct bj_slurmrest *r, struct bj_slurmrest_bad bad)
+static void slurmrest_report(struct bj_slurmrest *r,
+                             struct bj_slurmrest_bad bad)
 {
     if (bad.left_out)
         r->counts.bad_jobs++;
@@ -146,8 +147,8 @@ static void read_fields(struct bj_slurmrest *r, const struct bj_json *v,
     for (const struct field *end = f + n; f < end; f++) {
         const struct bj_json *value = bj_json_path(v, f->path);
         if (value && f->parse(value, &r->arena, (char *)record + f->at) < 0)
-            report(r, (struct bj_slurmrest_bad){.field = f->path,
-                                                .expected = f->expected});
+            slurmrest_report(r, (struct bj_slurmrest_bad){
+                                    .field = f->path, .expected = f->expected});
     }
 }
 
@@ -335,7 +336,7 @@ static void settle_canceller(struct bj_slurmrest *r, const struct bj_json *v)
         bj_arena_copy(&r->arena, (struct bj_slice){text, (size_t)n});
 }
 
-static void settle(struct bj_slurmrest *r, const struct bj_json *v)
+static void slurmrest_settle(struct bj_slurmrest *r, const struct bj_json *v)
 {
     struct bj_sched_job *job = &r->job;
     settle_ids(r, v);
@@ -359,8 +360,8 @@ static void settle(struct bj_slurmrest *r, const struct bj_json *v)
     job->step = job->steps > 0 ? r->step : NULL;
 }
 
-static int take_job(void *ctx, struct bj_slice key, const struct bj_json *v,
-                    struct bj_err *err)
+static int slurmrest_take_job(void *ctx, struct bj_slice key,
+                              const struct bj_json *v, struct bj_err *err)
 {
     struct bj_slurmrest *r = ctx;
     struct bj_sched_job *job = &r->job;
@@ -373,16 +374,16 @@ static int take_job(void *ctx, struct bj_slice key, const struct bj_json *v,
     job->cluster = r->conf.cluster;
     job->jobid = bj_json_text(bj_json_get(v, "job_id"));
     if (bj_slice_u64(job->jobid, &job->id_number) < 0) {
-        report(r, (struct bj_slurmrest_bad){.field = "job_id",
-                                            .expected = "a job id",
-                                            .left_out = true});
+        slurmrest_report(r, (struct bj_slurmrest_bad){.field = "job_id",
+                                                      .expected = "a job id",
+                                                      .left_out = true});
         return 0;
     }
     read_fields(r, v, job_fields, COUNT(job_fields), job);
     BJ_JSON_EACH(step, bj_json_get(v, "steps"))
     if (e == 0)
         e = read_step(r, step);
-    settle(r, v);
+    slurmrest_settle(r, v);
     if (e < 0 || r->arena.failed)
         return bj_err_set(err, -ENOMEM, "slurmrestd: no memory");
     r->counts.jobs++;
@@ -405,7 +406,7 @@ static int take_error(void *ctx, struct bj_slice key, const struct bj_json *v,
 enum { TARGET_JOBS, TARGET_ERRORS };
 
 static const struct bj_json_target targets[] = {
-    [TARGET_JOBS] = {"jobs", take_job},
+    [TARGET_JOBS] = {"jobs", slurmrest_take_job},
     [TARGET_ERRORS] = {"errors", take_error},
     {NULL, NULL},
 };

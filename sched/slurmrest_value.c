@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* Plain numbers may be Slurm's "no value" of 16, 32 and 64 bits. */
-static uint64_t known(uint64_t v)
+static uint64_t slurmrest_value_known(uint64_t v)
 {
     return v == 0xfffffffe || v >= UINT64_MAX - 2 ? BJ_ABSENT : v;
 }
@@ -22,7 +22,7 @@ static int get_number(const struct bj_json *v, uint64_t *ret)
     int r = bj_json_slurm_u64(v, &n);
     if (r == -ERANGE && bj_json_i64(v, &i) == 0 && i == NO_VALUE)
         return -ENOENT;
-    if (r == 0 && known(n) == BJ_ABSENT)
+    if (r == 0 && slurmrest_value_known(n) == BJ_ABSENT)
         return -ENOENT;
     if (r == 0)
         *ret = n;
@@ -146,7 +146,8 @@ static const struct {
     {BJ_WORD("bb"), BJ_TRES_BB},         {BJ_WORD("ic"), BJ_TRES_IC},
 };
 
-static void put_names(const struct bj_json *v, struct bj_tres *t)
+static void slurmrest_value_put_names(const struct bj_json *v,
+                                      struct bj_tres *t)
 {
     const struct bj_slice type = bj_json_text(bj_json_get(v, "type"));
     *t = (struct bj_tres){.type = BJ_TRES_OTHER, .name = type};
@@ -180,7 +181,7 @@ int bj_rest_tres(const struct bj_json *v, struct bj_arena *a, void *to)
             continue;
         if (r < 0)
             return r;
-        put_names(entry, &t);
+        slurmrest_value_put_names(entry, &t);
         t.count = count;
         if (t.type == BJ_TRES_MEM &&
             __builtin_mul_overflow(count, 1u << 20, &t.count))
@@ -191,7 +192,7 @@ int bj_rest_tres(const struct bj_json *v, struct bj_arena *a, void *to)
     return 0;
 }
 
-static int by_name(const void *pa, const void *pb)
+static int slurmrest_value_by_name(const void *pa, const void *pb)
 {
     return strcmp(pa, pb);
 }
@@ -221,7 +222,7 @@ int bj_rest_tres_text(const struct bj_json *v, struct bj_arena *a, void *to)
     }
     if (n == 0)
         return 0;
-    qsort(text, n, LEN, by_name);
+    qsort(text, n, LEN, slurmrest_value_by_name);
     char *all = bj_arena_alloc(a, len);
     if (!all)
         return -ENOMEM;

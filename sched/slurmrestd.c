@@ -25,7 +25,7 @@ struct bj_slurmrestd {
     char token[TOKEN_MAX + 32], user[300]; /* headers */
 };
 
-static bool is_set(const char *s)
+static bool slurmrestd_is_set(const char *s)
 {
     return s && s[0];
 }
@@ -75,16 +75,17 @@ static int read_token(struct bj_slurmrestd *s, struct bj_err *err)
     return 0;
 }
 
-static int get(struct bj_slurmrestd *s, const char *path,
-               struct bj_fetch_request *req, struct bj_fetch_reply *reply,
-               struct bj_err *err)
+static int slurmrestd_get(struct bj_slurmrestd *s, const char *path,
+                          struct bj_fetch_request *req,
+                          struct bj_fetch_reply *reply, struct bj_err *err)
 {
     const struct bj_slurmrestd_conf *c = &s->conf;
     const char *headers[4] = {NULL};
     unsigned n = 0;
     char url[URL_MAX];
-    int len = snprintf(url, sizeof(url), "%s%s",
-                       is_set(c->url) ? c->url : "http://localhost", path);
+    int len =
+        snprintf(url, sizeof(url), "%s%s",
+                 slurmrestd_is_set(c->url) ? c->url : "http://localhost", path);
     if (len >= (int)sizeof(url))
         return bj_err_set(err, -EINVAL, "slurmrestd.url is too long");
     int r = read_token(s, err);
@@ -92,21 +93,23 @@ static int get(struct bj_slurmrestd *s, const char *path,
         return r;
     if (s->token[0])
         headers[n++] = s->token;
-    if (is_set(c->user)) {
+    if (slurmrestd_is_set(c->user)) {
         snprintf(s->user, sizeof(s->user), "X-SLURM-USER-NAME: %s", c->user);
         headers[n++] = s->user;
     }
     req->url = url;
     req->headers = headers;
-    req->ca_file = is_set(c->ca_file) ? c->ca_file : NULL;
-    req->unix_socket = is_set(c->unix_socket) ? c->unix_socket : NULL;
-    req->no_proxy = is_set(c->unix_socket);
+    req->ca_file = slurmrestd_is_set(c->ca_file) ? c->ca_file : NULL;
+    req->unix_socket =
+        slurmrestd_is_set(c->unix_socket) ? c->unix_socket : NULL;
+    req->no_proxy = slurmrestd_is_set(c->unix_socket);
     req->total_usec = c->deadline_usec;
     return bj_fetch(s->fetch, req, reply, err);
 }
 
 /* HTML and JSON, such as that of a proxy, is not for people. */
-static void take_line(struct bj_slice body, char text[static BJ_REST_ERROR])
+static void slurmrestd_take_line(struct bj_slice body,
+                                 char text[static BJ_REST_ERROR])
 {
     struct bj_slice line = {0};
     if (bj_slice_line(&body, &line) && line.n > 0 && line.p[0] != '<' &&
@@ -116,7 +119,8 @@ static void take_line(struct bj_slice body, char text[static BJ_REST_ERROR])
 
 /* Take the reason of an error from the reply's "errors", or from its first line
  * if it is plain text, as from the HTTP server in slurmrestd. */
-static void explain(const struct bj_fetch_reply *reply, struct bj_err *err)
+static void slurmrestd_explain(const struct bj_fetch_reply *reply,
+                               struct bj_err *err)
 {
     char text[BJ_REST_ERROR] = "", clean[BJ_REST_ERROR];
     struct bj_arena arena = {0};
@@ -127,7 +131,8 @@ static void explain(const struct bj_fetch_reply *reply, struct bj_err *err)
                       "slurmrestd", NULL, &doc, NULL) == 0)
         bj_rest_error(bj_json_at(bj_json_get(doc, "errors"), 0), text);
     else
-        take_line((struct bj_slice){reply->body.p, reply->body.len}, text);
+        slurmrestd_take_line((struct bj_slice){reply->body.p, reply->body.len},
+                             text);
     bj_arena_free(&arena);
     if (!text[0])
         return;
@@ -144,11 +149,11 @@ int bj_slurmrestd_get(struct bj_slurmrestd *s, const char *path,
     struct bj_fetch_reply reply = {.fault = BJ_FETCH_OK};
     struct bj_fetch_request req = {
         .sink = sink, .ctx = ctx, .max_bytes = SIZE_MAX / 4, .abort = abort};
-    int r = get(s, path, &req, &reply, err);
+    int r = slurmrestd_get(s, path, &req, &reply, err);
     if (r < 0 && reply.status == 404)
         s->known = false; /* it may be another slurmrestd now */
     if (r < 0)
-        explain(&reply, err);
+        slurmrestd_explain(&reply, err);
     bj_fetch_reply_free(&reply);
     return r;
 }
@@ -156,7 +161,7 @@ int bj_slurmrestd_get(struct bj_slurmrestd *s, const char *path,
 /* --- versions -------------------------------------------------------------*/
 
 /* Cut a text off the front; its slashes may be escaped, as JSON allows. */
-static bool cut(struct bj_slice *s, const char *text)
+static bool slurmrestd_cut(struct bj_slice *s, const char *text)
 {
     struct bj_slice rest = *s;
     for (; *text; text++) {
@@ -187,8 +192,9 @@ unsigned bj_slurmrestd_newest(struct bj_slice openapi,
         p += word.n;
         text = (struct bj_slice){p, text.n - (size_t)(p - text.p)};
         uint64_t v;
-        if (cut(&text, "/v0.0.") && bj_slice_number(&text, &v) &&
-            cut(&text, "/jobs") && v > best && v >= OLDEST && v <= NEWEST)
+        if (slurmrestd_cut(&text, "/v0.0.") && bj_slice_number(&text, &v) &&
+            slurmrestd_cut(&text, "/jobs") && v > best && v >= OLDEST &&
+            v <= NEWEST)
             best = (unsigned)v;
     }
     return best;
@@ -200,7 +206,7 @@ static int request_versions(struct bj_slurmrestd *s, const atomic_bool *abort,
 {
     struct bj_fetch_reply reply = {.fault = BJ_FETCH_OK};
     struct bj_fetch_request req = {.max_bytes = SPEC_MAX, .abort = abort};
-    int r = get(s, "/openapi/v3", &req, &reply, err);
+    int r = slurmrestd_get(s, "/openapi/v3", &req, &reply, err);
     const struct bj_slice text = {reply.body.p, reply.body.len};
     for (int f = 0; r == 0 && f < BJ_SLURMRESTD_FAMILIES; f++)
         s->version[f] =

@@ -8,14 +8,14 @@
 
 #include <errno.h>
 
-static bool is_digit(char c)
+static bool time_is_digit(char c)
 {
     return (unsigned char)(c - '0') <= 9;
 }
 
 /* A point in UTC; checks the parts. */
-static int moment(unsigned year, unsigned month, unsigned day,
-                  const unsigned clock[3], uint64_t *ret)
+static int time_moment(unsigned year, unsigned month, unsigned day,
+                       const unsigned clock[3], uint64_t *ret)
 {
     if (year < 1970 || year > 9999 || month < 1 || month > 12 || day < 1 ||
         day > bj_days_of_month((int)year, month) || clock[0] > 23 ||
@@ -30,7 +30,7 @@ static int moment(unsigned year, unsigned month, unsigned day,
 }
 
 /* A plain number of seconds; 0 means "never" in Slurm and PBS. */
-static int number(struct bj_slice s, uint64_t *ret)
+static int time_number(struct bj_slice s, uint64_t *ret)
 {
     uint64_t v;
     int r = bj_slice_u64(s, &v);
@@ -49,12 +49,12 @@ int bj_time_slurm(struct bj_slice s, uint64_t *ret_sec)
         const unsigned clock[] = {bj_two_digits(s.p + 11),
                                   bj_two_digits(s.p + 14),
                                   bj_two_digits(s.p + 17)};
-        return moment(bj_two_digits(s.p) * 100 + bj_two_digits(s.p + 2),
-                      bj_two_digits(s.p + 5), bj_two_digits(s.p + 8), clock,
-                      ret_sec);
+        return time_moment(bj_two_digits(s.p) * 100 + bj_two_digits(s.p + 2),
+                           bj_two_digits(s.p + 5), bj_two_digits(s.p + 8),
+                           clock, ret_sec);
     }
-    if (s.n > 0 && is_digit(s.p[0])) {
-        int r = number(s, ret_sec);
+    if (s.n > 0 && time_is_digit(s.p[0])) {
+        int r = time_number(s, ret_sec);
         if (r != -EINVAL)
             return r;
     }
@@ -131,7 +131,7 @@ static int parse_ctime(struct bj_slice s, struct ctime_parts *t)
         if (!bj_slice_word(&s, &word))
             return 0;
     }
-    return word.n == 1 && !is_digit(word.p[0]) && !bj_slice_word(&s, &word)
+    return word.n == 1 && !time_is_digit(word.p[0]) && !bj_slice_word(&s, &word)
                ? 0
                : -EINVAL;
 }
@@ -140,8 +140,8 @@ static int parse_ctime(struct bj_slice s, struct ctime_parts *t)
  * date. */
 static int without_date(struct bj_slice s, uint64_t *ret_sec)
 {
-    if (s.n > 0 && is_digit(s.p[0]))
-        return number(s, ret_sec);
+    if (s.n > 0 && time_is_digit(s.p[0]))
+        return time_number(s, ret_sec);
     if (!bj_word_is_none(s))
         return 1;
     *ret_sec = BJ_ABSENT;
@@ -159,7 +159,7 @@ int bj_time_pbs(struct bj_slice s, uint64_t *ret_sec)
     if (r < 0)
         return r;
     return t.year == 0 ? -EINVAL
-                       : moment(t.year, t.month, t.day, t.clock, ret_sec);
+                       : time_moment(t.year, t.month, t.day, t.clock, ret_sec);
 }
 
 int bj_time_lsf(struct bj_slice s, uint64_t now_sec, uint64_t *ret_sec)
@@ -171,7 +171,8 @@ int bj_time_lsf(struct bj_slice s, uint64_t now_sec, uint64_t *ret_sec)
         return r;
     r = parse_ctime(s, &t);
     if (r < 0 || t.year > 0)
-        return r < 0 ? r : moment(t.year, t.month, t.day, t.clock, ret_sec);
+        return r < 0 ? r
+                     : time_moment(t.year, t.month, t.day, t.clock, ret_sec);
     if (now_sec > 200ull * 366 * 86400)
         return -ERANGE;
     struct bj_civil now;
@@ -179,7 +180,8 @@ int bj_time_lsf(struct bj_slice s, uint64_t now_sec, uint64_t *ret_sec)
     /* February 29 is at most eight years back, across 2100. */
     for (unsigned back = 0; back <= 8; back++) {
         uint64_t sec;
-        r = moment((unsigned)now.year - back, t.month, t.day, t.clock, &sec);
+        r = time_moment((unsigned)now.year - back, t.month, t.day, t.clock,
+                        &sec);
         if (r == 0 && sec <= now_sec + 86400) {
             *ret_sec = sec;
             return 0;
@@ -196,8 +198,9 @@ int bj_time_pbs_stamp(struct bj_slice s, int offset_min, uint64_t *ret_sec)
     const unsigned clock[] = {bj_two_digits(s.p + 11), bj_two_digits(s.p + 14),
                               bj_two_digits(s.p + 17)};
     uint64_t local;
-    int r = moment(bj_two_digits(s.p + 6) * 100 + bj_two_digits(s.p + 8),
-                   bj_two_digits(s.p), bj_two_digits(s.p + 3), clock, &local);
+    int r =
+        time_moment(bj_two_digits(s.p + 6) * 100 + bj_two_digits(s.p + 8),
+                    bj_two_digits(s.p), bj_two_digits(s.p + 3), clock, &local);
     if (r < 0)
         return r;
     const int64_t utc = (int64_t)local - offset_min * (int64_t)60;

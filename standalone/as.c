@@ -28,8 +28,8 @@ static int parse_bool(const char *s)
     return -1;
 }
 
-static int refuse(const struct bj_as_flag *f, const char *value,
-                  struct bj_err *err)
+static int as_refuse(const struct bj_as_flag *f, const char *value,
+                     struct bj_err *err)
 {
     char shown[80];
     bj_text_clean(bj_slice_str(value), shown, sizeof(shown));
@@ -55,7 +55,7 @@ static int apply(struct bj_as *as, const struct given *g, struct bj_err *err)
         as->on = on ? as->on | bit : as->on & ~bit;
     }
     if (f->only && strcmp(value, f->only) != 0)
-        return refuse(f, value, err);
+        return as_refuse(f, value, err);
     if (f->take)
         return f->take(as, f, value, err);
     return to ? bj_as_add_words(as, to, value, err) : 0;
@@ -71,8 +71,8 @@ static int unknown(const char *arg, struct bj_err *err)
 }
 
 /* By name; for argparse also by a unique prefix of it. */
-static const struct bj_as_flag *by_name(const struct bj_as_program *p,
-                                        struct bj_slice name)
+static const struct bj_as_flag *as_by_name(const struct bj_as_program *p,
+                                           struct bj_slice name)
 {
     const struct bj_as_flag *found = NULL;
     unsigned n = 0;
@@ -93,11 +93,11 @@ static const struct bj_as_flag *by_name(const struct bj_as_program *p,
 static bool find_long(const struct bj_as_program *p, struct bj_slice name,
                       struct given *g)
 {
-    g->flag = by_name(p, name);
+    g->flag = as_by_name(p, name);
     if (g->flag || p->syntax != BJ_AS_KINGPIN ||
         !bj_slice_starts(name, BJ_SLICE("no-")))
         return g->flag;
-    g->flag = by_name(p, (struct bj_slice){name.p + 3, name.n - 3});
+    g->flag = as_by_name(p, (struct bj_slice){name.p + 3, name.n - 3});
     g->no = true;
     return g->flag && g->flag->is_switch;
 }
@@ -241,7 +241,7 @@ void bj_as_free(struct bj_as *as)
 
 /* --- names --------------------------------------------------------------- */
 
-static const struct bj_as_program *find_name(struct bj_slice name)
+static const struct bj_as_program *as_find_name(struct bj_slice name)
 {
     for (size_t i = 0; bj_as_programs[i]; i++)
         for (size_t k = 0; bj_as_programs[i]->names[k]; k++)
@@ -272,11 +272,11 @@ int bj_as_find(int argc, char **argv, const struct bj_as_program **ret,
         name = argc > 2 ? argv[2] : "";
         *ret_skip = 2;
     } else if (argc > 0) {
-        *ret = find_name(base_name(argv[0]));
+        *ret = as_find_name(base_name(argv[0]));
         return 0;
     }
     if (name)
-        *ret = find_name(bj_slice_str(name));
+        *ret = as_find_name(bj_slice_str(name));
     if (!name || *ret)
         return 0;
     struct bj_buf all = {0};

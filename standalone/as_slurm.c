@@ -66,15 +66,15 @@ static const struct {
 
 static const char front_option[] = "--cluster.command-prefix=";
 
-static char *copy(struct bj_slice s)
+static char *as_slurm_copy(struct bj_slice s)
 {
     return strndup(s.n > 0 ? s.p : "", s.n);
 }
 
-static int add(struct bj_as *as, const char *option, struct bj_slice value,
-               struct bj_err *err)
+static int as_slurm_add(struct bj_as *as, const char *option,
+                        struct bj_slice value, struct bj_err *err)
 {
-    char *text = copy(value);
+    char *text = as_slurm_copy(value);
     int r = text ? bj_as_add(as, option, text, err)
                  : bj_err_set(err, -ENOMEM, "arguments");
     free(text);
@@ -99,7 +99,7 @@ static int take_front(struct bj_as *as, const struct bj_as_flag *flag,
                           "for all commands",
                           flag->name);
     return front.n > 0 && !had
-               ? add(as, "--cluster.command-prefix=%s", front, err)
+               ? as_slurm_add(as, "--cluster.command-prefix=%s", front, err)
                : 0;
 }
 
@@ -156,12 +156,13 @@ static int take_arg(struct bj_as *as, const struct bj_as_flag *flag,
         skip_format(value, rest);
     return !k->option || bj_slice_eq(value, bj_slice_str(k->only))
                ? 0
-               : add(as, k->option, value, err);
+               : as_slurm_add(as, k->option, value, err);
 }
 
 /* Split off the prefix words, the directory and the name of the command. */
-static bool find_name(struct bj_slice *rest, struct bj_slice name,
-                      struct bj_slice *front, struct bj_slice *directory)
+static bool as_slurm_find_name(struct bj_slice *rest, struct bj_slice name,
+                               struct bj_slice *front,
+                               struct bj_slice *directory)
 {
     const char *begin = rest->p;
     struct bj_slice word;
@@ -190,11 +191,12 @@ static int take_command(struct bj_as *as, const struct bj_as_flag *flag,
         i++;
     if (bj_slice_trim(rest).n == 0)
         return bj_err_set(err, -EINVAL, "%s: expected a command", flag->name);
-    if (!find_name(&rest, bj_slice_str(commands[i].name), &front, &directory))
+    if (!as_slurm_find_name(&rest, bj_slice_str(commands[i].name), &front,
+                            &directory))
         return bj_as_add(as, commands[i].other, value, err);
     int r = take_front(as, flag, front, err);
     if (r == 0 && directory.n > 0)
-        r = add(as, "--cluster.path=%s", directory, err);
+        r = as_slurm_add(as, "--cluster.path=%s", directory, err);
     while (r == 0 && bj_slice_word(&rest, &arg))
         r = take_arg(as, flag, commands[i].args, arg, &rest, err);
     return r;

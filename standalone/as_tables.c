@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int add(struct bj_as *as, char *text, struct bj_err *err)
+static int as_tables_add(struct bj_as *as, char *text, struct bj_err *err)
 {
     return bj_strv_add(&as->argv, text) ? 0
                                         : bj_err_set(err, -ENOMEM, "arguments");
@@ -33,7 +33,7 @@ static char *filled(struct bj_slice text, const char *value)
 int bj_as_add(struct bj_as *as, const char *text, const char *value,
               struct bj_err *err)
 {
-    return add(as, filled(bj_slice_str(text), value), err);
+    return as_tables_add(as, filled(bj_slice_str(text), value), err);
 }
 
 int bj_as_add_words(struct bj_as *as, const char *text, const char *value,
@@ -42,7 +42,7 @@ int bj_as_add_words(struct bj_as *as, const char *text, const char *value,
     struct bj_slice rest = bj_slice_str(text), word;
     int r = 0;
     while (r == 0 && bj_slice_word(&rest, &word))
-        r = add(as, filled(word, value), err);
+        r = as_tables_add(as, filled(word, value), err);
     return r;
 }
 

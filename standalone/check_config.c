@@ -43,7 +43,7 @@ static const struct {
     {"trace.token-file", R_OK, false},
 };
 
-static int report(const struct bj_err *err)
+static int check_config_report(const struct bj_err *err)
 {
     char text[320];
     fprintf(stderr, "batchjob_exporter: %s\n",
@@ -67,7 +67,7 @@ static int check_path(const char *option, const char *path, int mode,
     int why = -errno;
     snprintf(what, sizeof(what), "%s:", option);
     bj_file_fail(&err, why, what, AT_FDCWD, used, mode);
-    return report(&err);
+    return check_config_report(&err);
 }
 
 static int check_paths(struct bj_exporter_conf *conf)
@@ -104,7 +104,7 @@ static int check_command(const char *option, const char *line)
     if (r >= 0)
         return 0;
     bj_err_wrap(&why, r, "%s", option);
-    return report(&why);
+    return check_config_report(&why);
 }
 
 int bj_exporter_check_records(const struct bj_exporter_conf *conf,
@@ -132,7 +132,7 @@ static int check_online(const struct bj_exporter_conf *conf)
     struct bj_err err = {0};
     int r = bj_listen_try(&conf->listen, &err);
     if (r < 0)
-        report(&err);
+        check_config_report(&err);
     if (!s->url || !s->url[0])
         return r;
     int tried = bj_sender_try(s, &err);
@@ -144,7 +144,7 @@ static int check_online(const struct bj_exporter_conf *conf)
                 bj_fetch_is_placeholder(s->url)
                     ? ": the host in capitals is a placeholder of the documents"
                     : "");
-    return report(&err);
+    return check_config_report(&err);
 }
 
 int bj_exporter_check(struct bj_exporter_conf *conf, bool online)
@@ -155,11 +155,11 @@ int bj_exporter_check(struct bj_exporter_conf *conf, bool online)
     if (check_command("energy.command", conf->core.energy.command) < 0)
         r = -EINVAL;
     if (bj_core_check(&conf->core, &err) < 0)
-        r = report(&err);
+        r = check_config_report(&err);
     if (r == 0 && bj_exporter_check_records(conf, &err) < 0)
-        r = report(&err);
+        r = check_config_report(&err);
     if (bj_web_new("web.config.file", conf->web_file, &web, &err) < 0)
-        r = report(&err);
+        r = check_config_report(&err);
     bj_web_unref(web);
     if (r == 0 && online)
         r = check_online(conf);

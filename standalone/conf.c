@@ -249,7 +249,7 @@ static int check_trace(const struct bj_exporter_conf *c, struct bj_err *err)
     return 0;
 }
 
-static int check(const struct bj_exporter_conf *c, struct bj_err *err)
+static int conf_check(const struct bj_exporter_conf *c, struct bj_err *err)
 {
     const char *path = c->telemetry_path ? c->telemetry_path : "";
     if (!path_fits(path))
@@ -283,7 +283,7 @@ int bj_exporter_conf_load(struct bj_exporter_conf *c, int argc, char **argv,
     /* Traced jobs are exported with data from the queue. */
     c->core.scheduler.each_job = c->trace.enabled;
     r = take_dialect(c, err);
-    return r < 0 ? r : check(c, err);
+    return r < 0 ? r : conf_check(c, err);
 }
 
 void bj_exporter_conf_help(bool all, struct bj_buf *out)

@@ -66,14 +66,14 @@ static int on_family(void *ctx, const struct bj_dialect_row *row,
     return p->out->failed ? -ENOMEM : 0;
 }
 
-static inline char *put(char *at, const char *from, size_t n)
+static inline char *dialect_put(char *at, const char *from, size_t n)
 {
     memcpy(at, from, n);
     return at + n;
 }
 
 /* A label value, its closing quote and a comma. */
-static char *put_value(char *at, struct bj_slice s)
+static char *dialect_put_value(char *at, struct bj_slice s)
 {
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
@@ -96,8 +96,8 @@ static size_t key_bytes(const struct page *p, const struct bj_slice *value)
 
 /* The end of a line. Replaces the comma after the last label, or the brace when
  * there is no label. */
-static inline void put_end(struct page *p, const struct bj_dialect_sample *s,
-                           char *at)
+static inline void dialect_put_end(struct page *p,
+                                   const struct bj_dialect_sample *s, char *at)
 {
     if (at[-1] == ',') {
         at[-1] = '}';
@@ -121,15 +121,15 @@ put_other(struct page *p, const struct bj_dialect_sample *s)
     if (!bj_buf_room(out, p->start_len + s->labels.n + key_bytes(p, s->key) +
                               TAIL_BYTES))
         return -ENOMEM;
-    char *at = put(out->p + out->len, p->start, p->start_len);
+    char *at = dialect_put(out->p + out->len, p->start, p->start_len);
     if (s->labels.n > 0)
-        at = put(at, s->labels.p, s->labels.n);
+        at = dialect_put(at, s->labels.p, s->labels.n);
     for (size_t i = 0; p->key[i]; i++) {
-        at = put(at, p->key[i], p->key_len[i]);
-        at = put(at, "=\"", 2);
-        at = put_value(at, s->key[i]);
+        at = dialect_put(at, p->key[i], p->key_len[i]);
+        at = dialect_put(at, "=\"", 2);
+        at = dialect_put_value(at, s->key[i]);
     }
-    put_end(p, s, at);
+    dialect_put_end(p, s, at);
     return 0;
 }
 
@@ -145,10 +145,10 @@ static int on_sample(void *ctx, const struct bj_dialect_sample *s)
         return put_other(p, s);
     if (!bj_buf_room(out, p->start_len + s->labels.n + TAIL_BYTES))
         return -ENOMEM;
-    char *at = put(out->p + out->len, p->start, p->start_len);
+    char *at = dialect_put(out->p + out->len, p->start, p->start_len);
     if (s->labels.n > 0)
-        at = put(at, s->labels.p, s->labels.n);
-    put_end(p, s, at);
+        at = dialect_put(at, s->labels.p, s->labels.n);
+    dialect_put_end(p, s, at);
     return 0;
 }
 
@@ -284,7 +284,7 @@ bool bj_dialect_options_excludes(const struct bj_dialect_options *s,
                             r->match, r->limits) >= 0;
 }
 
-static bool given(const char *s)
+static bool dialect_given(const char *s)
 {
     return s && *s;
 }
@@ -332,12 +332,12 @@ int bj_dialect_options_init(const struct bj_dialect_conf *conf,
                                        .host = {ret->host, n},
                                        .hide_user = !core->label_user,
                                        .hide_account = !core->label_account};
-    if (given(conf->prefix))
+    if (dialect_given(conf->prefix))
         ret->prefix = conf->prefix;
     int r = 0;
-    if (given(conf->exclude))
+    if (dialect_given(conf->exclude))
         r = regex_new(conf->exclude, &ret->exclude, err);
-    if (r == 0 && given(conf->skip_uids))
+    if (r == 0 && dialect_given(conf->skip_uids))
         r = read_uids(ret, conf->skip_uids, err);
     return r;
 }

@@ -20,8 +20,8 @@ static const struct {
 };
 
 /* A cell with a number; empty where it is absent. */
-static void put_cell(struct bj_buf *b, const struct bj_metric *m,
-                     const char *record)
+static void html_put_cell(struct bj_buf *b, const struct bj_metric *m,
+                          const char *record)
 {
     uint64_t v;
     memcpy(&v, record + m->off, sizeof(v));
@@ -50,15 +50,15 @@ static void put_one(struct bj_buf *b, const struct bj_metric_table *t,
     for (size_t i = 0; i < t->nrows; i++) {
         bj_buf_str(b, "<tr>");
         put_metric(b, &t->rows[i]);
-        put_cell(b, &t->rows[i], record);
+        html_put_cell(b, &t->rows[i], record);
         bj_buf_str(b, "<td>");
         bj_html_text(b, bj_slice_str(t->rows[i].help));
         bj_buf_str(b, "</td></tr>\n");
     }
 }
 
-static void put_list(struct bj_buf *b, const struct bj_metric_table *t,
-                     const struct bj_list *list)
+static void html_put_list(struct bj_buf *b, const struct bj_metric_table *t,
+                          const struct bj_list *list)
 {
     const char *record = list->v;
     bj_buf_printf(b, "<tr><th align=\"left\">%s</th>", t->label[0]);
@@ -70,13 +70,13 @@ static void put_list(struct bj_buf *b, const struct bj_metric_table *t,
         bj_html_text(b, ((const struct bj_sub *)(const void *)record)->key[0]);
         bj_buf_str(b, "</td>");
         for (size_t i = 0; i < t->nrows; i++)
-            put_cell(b, &t->rows[i], record);
+            html_put_cell(b, &t->rows[i], record);
         bj_buf_str(b, "</tr>\n");
     }
 }
 
-static void put_table(struct bj_buf *b, const struct bj_snap *snap,
-                      const struct bj_metric_table *t, const char *heading)
+static void html_put_table(struct bj_buf *b, const struct bj_snap *snap,
+                           const struct bj_metric_table *t, const char *heading)
 {
     const char *at = (const char *)snap + t->off;
     const struct bj_list *list = (const void *)at;
@@ -84,7 +84,7 @@ static void put_table(struct bj_buf *b, const struct bj_snap *snap,
         return;
     bj_buf_printf(b, "<h2>%s</h2>\n<table border=\"1\">\n", heading);
     if (t->list)
-        put_list(b, t, list);
+        html_put_list(b, t, list);
     else
         put_one(b, t, at);
     bj_buf_str(b, "</table>\n");
@@ -101,6 +101,7 @@ void bj_html_cost(const struct bj_snap *snap, struct bj_buf *out)
         for (size_t i = 0; i < bj_metric_ntables; i++)
             if (strcmp(bj_metric_tables[i].name, sections[s].table) == 0 &&
                 bj_metric_tables[i].owner == BJ_OF_SNAP)
-                put_table(out, snap, &bj_metric_tables[i], sections[s].heading);
+                html_put_table(out, snap, &bj_metric_tables[i],
+                               sections[s].heading);
     bj_buf_str(out, "</body></html>\n");
 }

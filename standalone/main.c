@@ -48,7 +48,7 @@ static void check_records(const struct exporter *e)
         bj_log(BJ_LOG_ERROR, &err, "final records cannot be sent");
 }
 
-static int start(struct exporter *e, struct bj_err *err)
+static int main_start(struct exporter *e, struct bj_err *err)
 {
     e->host = bj_host_make(&e->repeats);
     int r = e->signals = bj_program_signals(err);
@@ -118,7 +118,7 @@ static void push(struct exporter *e)
 }
 
 /* The next due time; missed ones are skipped. */
-static void advance(uint64_t *due, uint64_t interval, uint64_t now)
+static void main_advance(uint64_t *due, uint64_t interval, uint64_t now)
 {
     do
         *due += interval;
@@ -136,11 +136,11 @@ static uint64_t run_timers(struct exporter *e, uint64_t now)
     }
     if (e->sample_usec && e->sample_usec <= now) {
         bj_serve_pass(&e->serve, NULL);
-        advance(&e->sample_usec, e->conf.interval_usec, now);
+        main_advance(&e->sample_usec, e->conf.interval_usec, now);
     }
     if (e->push_usec && e->push_usec <= now && !e->stopping) {
         push(e);
-        advance(&e->push_usec, e->conf.push.interval_usec, now);
+        main_advance(&e->push_usec, e->conf.push.interval_usec, now);
     }
     if (e->watchdog_usec && e->watchdog_usec <= now) {
         notify("WATCHDOG=1");
@@ -212,8 +212,8 @@ static bool print_text(const struct bj_exporter_conf *c)
 
 /* Load the options, or convert those of another exporter; *done: its help was
  * printed. */
-static int load(struct exporter *e, int argc, char **argv, bool *done,
-                struct bj_err *err)
+static int main_load(struct exporter *e, int argc, char **argv, bool *done,
+                     struct bj_err *err)
 {
     const struct bj_as_program *program;
     struct bj_as as = {0};
@@ -234,12 +234,12 @@ static int load(struct exporter *e, int argc, char **argv, bool *done,
     return r;
 }
 
-static int run(struct exporter *e, int argc, char **argv)
+static int main_run(struct exporter *e, int argc, char **argv)
 {
     struct bj_err err = {0};
     char text[320];
     bool done = false;
-    int r = load(e, argc, argv, &done, &err);
+    int r = main_load(e, argc, argv, &done, &err);
     if (done)
         return r;
     if (r < 0) {
@@ -251,7 +251,7 @@ static int run(struct exporter *e, int argc, char **argv)
         return 0;
     bj_program_log(&e->conf.program);
     bj_program_files();
-    r = start(e, &err);
+    r = main_start(e, &err);
     if (r == 0)
         r = loop(e, &err);
     if (r < 0)
@@ -285,7 +285,7 @@ int main(int argc, char **argv)
         return check_config(argc, argv);
     struct exporter e = {.repeats = BJ_LOG_REPEATS_INIT, .signals = -1};
     bj_program_malloc(BIG_BYTES);
-    int r = run(&e, argc, argv);
+    int r = main_run(&e, argc, argv);
     stop(&e);
     return r < 0 ? 1 : 0;
 }

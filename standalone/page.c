@@ -183,14 +183,14 @@ static int on_family(void *ctx, const struct bj_metric_table *t,
 
 /* The hot path: space is reserved once a line. */
 
-static inline char *put(char *at, const char *p, size_t n)
+static inline char *page_put(char *at, const char *p, size_t n)
 {
     memcpy(at, p, n);
     return at + n;
 }
 
 /* A label value with its closing quote. */
-static inline char *put_value(char *at, struct bj_slice s)
+static inline char *page_put_value(char *at, struct bj_slice s)
 {
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
@@ -224,8 +224,8 @@ static char *put_keys(const struct bj_page *p, const struct bj_sub *sub,
                       char *at)
 {
     for (int i = 0; i < BJ_SUB_KEYS && p->key[i].n > 0; i++) {
-        at = put(at, p->key[i].p, p->key[i].n);
-        at = put_value(at, sub->key[i]);
+        at = page_put(at, p->key[i].p, p->key[i].n);
+        at = page_put_value(at, sub->key[i]);
     }
     return at;
 }
@@ -236,9 +236,9 @@ static char *put_info(const struct bj_page *p, const struct bj_slice *values,
     for (size_t i = 0; p->table->info[i]; i++) {
         if (values[i].n == 0)
             continue;
-        at = put(at, p->table->info[i], strlen(p->table->info[i]));
-        at = put(at, "=\"", 2);
-        at = put_value(at, values[i]);
+        at = page_put(at, p->table->info[i], strlen(p->table->info[i]));
+        at = page_put(at, "=\"", 2);
+        at = page_put_value(at, values[i]);
     }
     return at;
 }
@@ -248,12 +248,13 @@ static inline char *put_ready(char *at, struct bj_slice labels)
 {
     if (labels.n == 0)
         return at;
-    at = put(at, labels.p, labels.n);
+    at = page_put(at, labels.p, labels.n);
     *at++ = ',';
     return at;
 }
 
-static inline void put_number(const struct bj_page *p, uint64_t v, char *at)
+static inline void page_put_number(const struct bj_page *p, uint64_t v,
+                                   char *at)
 {
     at = p->micro ? bj_digits_micro(at, v) : bj_digits_u64(at, v);
     *at++ = '\n';
@@ -277,7 +278,7 @@ __attribute__((noinline)) static int put_other(const struct bj_page *p,
     room += values ? info_bytes(p, values) : 0;
     if (!bj_buf_room(out, room))
         return -ENOMEM;
-    char *at = put(out->p + out->len, p->start.p, p->start.n);
+    char *at = page_put(out->p + out->len, p->start.p, p->start.n);
     at = put_ready(at, job);
     at = put_ready(at, job_info);
     at = s->sub ? put_keys(p, s->sub, at) : at;
@@ -287,7 +288,7 @@ __attribute__((noinline)) static int put_other(const struct bj_page *p,
     at[-1] = ' ';
     if (at[-2] == ',')
         at[-2] = '}';
-    put_number(p, s->value, at);
+    page_put_number(p, s->value, at);
     return 0;
 }
 
@@ -301,10 +302,10 @@ static int on_sample(void *ctx, const struct bj_sample *s)
     const struct bj_slice *job = &s->job->ident->labels;
     if (!bj_buf_room(out, p->start.n + job->n + TAIL_BYTES))
         return -ENOMEM;
-    char *at = put(out->p + out->len, p->start.p, p->start.n);
-    at = put(at, job->p, job->n);
+    char *at = page_put(out->p + out->len, p->start.p, p->start.n);
+    at = page_put(at, job->p, job->n);
     memcpy(at, "} ", 2);
-    put_number(p, s->value, at + 2);
+    page_put_number(p, s->value, at + 2);
     return 0;
 }
 

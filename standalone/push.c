@@ -91,7 +91,7 @@ int bj_push_check(const struct bj_push_conf *conf, struct bj_err *err)
 }
 
 /* Logs the first error, and the first success after it. */
-static void note(struct bj_push *p, int r, const struct bj_err *err)
+static void push_note(struct bj_push *p, int r, const struct bj_err *err)
 {
     char text[400], line[480];
     const bool failing = r < 0;
@@ -104,8 +104,9 @@ static void note(struct bj_push *p, int r, const struct bj_err *err)
     }
 }
 
-static int request(struct bj_push *p, const char *method, struct bj_slice body,
-                   uint64_t total_usec, const atomic_bool *abort)
+static int push_request(struct bj_push *p, const char *method,
+                        struct bj_slice body, uint64_t total_usec,
+                        const atomic_bool *abort)
 {
     static const char *const headers[] = {
         "Content-Type: text/plain; version=0.0.4; charset=utf-8", NULL};
@@ -121,7 +122,7 @@ static int request(struct bj_push *p, const char *method, struct bj_slice body,
                                          .abort = abort};
     int r = bj_fetch(p->fetch, &req, &reply, &err);
     bj_fetch_reply_free(&reply);
-    note(p, r, &err);
+    push_note(p, r, &err);
     return r;
 }
 
@@ -129,15 +130,15 @@ static void push(struct bj_push *p, const struct bj_buf *page)
 {
     const struct bj_slice none = {0}, body = {page->p, page->len};
     if (p->pushed &&
-        request(p, "DELETE", none, p->timeout_usec, &p->abort) == 0)
+        push_request(p, "DELETE", none, p->timeout_usec, &p->abort) == 0)
         p->pushed = false;
     /* A failed push may still have reached the gateway. */
-    if (body.n > 0 &&
-        request(p, "PUT", body, p->timeout_usec, &p->abort) != -ECONNREFUSED)
+    if (body.n > 0 && push_request(p, "PUT", body, p->timeout_usec,
+                                   &p->abort) != -ECONNREFUSED)
         p->pushed = true;
 }
 
-static void *run(void *arg)
+static void *push_run(void *arg)
 {
     struct bj_push *p = arg;
     pthread_mutex_lock(&p->lock);
@@ -156,7 +157,7 @@ static void *run(void *arg)
     }
     pthread_mutex_unlock(&p->lock);
     if (p->pushed)
-        request(p, "DELETE", (struct bj_slice){0}, LAST_DELETE_USEC, NULL);
+        push_request(p, "DELETE", (struct bj_slice){0}, LAST_DELETE_USEC, NULL);
     return NULL;
 }
 
@@ -182,7 +183,7 @@ int bj_push_new(const struct bj_push_conf *conf, const struct bj_host *host,
     make_url(p, conf);
     int r = bj_fetch_new(&p->fetch, err);
     if (r == 0) {
-        r = host->thread(host->ctx, &p->thread, run, p, "bj-push");
+        r = host->thread(host->ctx, &p->thread, push_run, p, "bj-push");
         p->threaded = r == 0;
         if (r < 0)
             bj_err_set(err, r, "push: cannot start the thread");

@@ -235,8 +235,8 @@ static void on_trace(void *ctx, const struct bj_http_request *req,
         header(r, "WWW-Authenticate", "Bearer");
 }
 
-static void on_health(void *ctx, const struct bj_http_request *req,
-                      struct bj_http_reply *r)
+static void serve_on_health(void *ctx, const struct bj_http_request *req,
+                            struct bj_http_reply *r)
 {
     struct bj_serve *s = ctx;
     char text[256];
@@ -314,7 +314,7 @@ int bj_serve_init(struct bj_serve *s, const struct bj_exporter_conf *conf,
         .routes = {{conf->telemetry_path, both, false, on_metrics},
                    {s->below, both, false, on_dialect},
                    {"/cost", both, false, on_cost},
-                   {"/health", both, true, on_health},
+                   {"/health", both, true, serve_on_health},
                    {"/", both, true, on_landing}},
     };
     snprintf(s->below, sizeof(s->below), "%s/*", conf->telemetry_path);

@@ -129,7 +129,7 @@ static uint64_t *number_at(struct entry *e, const struct number *n)
     return (uint64_t *)(void *)((char *)e + n->off);
 }
 
-static uint64_t number_of(const struct entry *e, const struct number *n)
+static uint64_t trace_number_of(const struct entry *e, const struct number *n)
 {
     return *(const uint64_t *)(const void *)((const char *)e + n->off);
 }
@@ -207,8 +207,8 @@ static bool paid(struct bj_trace *t, uint64_t now_usec)
 }
 
 /* A string; empty for other types. */
-static int take_text(const struct bj_json *v, const char *key,
-                     char to[TEXT_BYTES], struct bj_err *err)
+static int trace_take_text(const struct bj_json *v, const char *key,
+                           char to[TEXT_BYTES], struct bj_err *err)
 {
     v = bj_json_get(v, key);
     if (v && !bj_json_is_null(v) && bj_json_kind(v) != BJ_JSON_STRING)
@@ -243,17 +243,17 @@ static int take_entry(struct bj_trace *t, struct bj_slice body, struct entry *e,
     if (bj_json_u64(bj_json_get(v, "job_id"), &e->job) < 0 || e->job == 0)
         return bj_err_set(err, -EINVAL,
                           "job_id must be a whole number above 0");
-    r = take_text(v, "hostname", e->host, err);
+    r = trace_take_text(v, "hostname", e->host, err);
     if (r == 0)
-        r = take_text(v, "username", e->user, err);
+        r = trace_take_text(v, "username", e->user, err);
     for (int i = 0; i < NUMBERS && r == 0; i++)
         r = take_number(v, &numbers[i], e, err);
     return r;
 }
 
 /* The index of a report, or the place to insert it. */
-static size_t place_of(const struct bj_trace *t, const struct entry *e,
-                       bool *found)
+static size_t trace_place_of(const struct bj_trace *t, const struct entry *e,
+                             bool *found)
 {
     size_t from = 0, to = t->n;
     *found = false;
@@ -272,10 +272,10 @@ static size_t place_of(const struct bj_trace *t, const struct entry *e,
 }
 
 /* 0, -ENOSPC or -ENOMEM. */
-static int keep(struct bj_trace *t, const struct entry *e)
+static int trace_keep(struct bj_trace *t, const struct entry *e)
 {
     bool found;
-    size_t at = place_of(t, e, &found);
+    size_t at = trace_place_of(t, e, &found);
     if (found) {
         *t->v[at] = *e;
         return 0;
@@ -294,7 +294,8 @@ static int keep(struct bj_trace *t, const struct entry *e)
     return 0;
 }
 
-static unsigned refuse(struct bj_buf *why, unsigned status, const char *text)
+static unsigned trace_refuse(struct bj_buf *why, unsigned status,
+                             const char *text)
 {
     bj_buf_str(why, text);
     bj_buf_str(why, "\n");
@@ -309,25 +310,28 @@ unsigned bj_trace_post(struct bj_trace *t, struct bj_slice body,
     struct bj_err err = {0};
     /* Check the token first: refused posts must not use up the rate. */
     if (!authorized(t, authorization))
-        return refuse(why, 401, "The token does not match trace.token-file.");
+        return trace_refuse(why, 401,
+                            "The token does not match trace.token-file.");
     if (!paid(t, now_usec))
-        return refuse(why, 429, "Too many posts; trace.max-rate is reached.");
+        return trace_refuse(why, 429,
+                            "Too many posts; trace.max-rate is reached.");
     int r = take_entry(t, body, &e, &err);
     if (r == 0) {
         expire(t, now_usec);
-        r = keep(t, &e);
+        r = trace_keep(t, &e);
     }
     if (r == -ENOSPC)
-        return refuse(why, 429, "Too many jobs; trace.entries is reached.");
+        return trace_refuse(why, 429,
+                            "Too many jobs; trace.entries is reached.");
     if (r == -ENOMEM)
-        return refuse(why, 500, "Out of memory.");
-    return r < 0 ? refuse(why, 400, err.msg) : 200;
+        return trace_refuse(why, 500, "Out of memory.");
+    return r < 0 ? trace_refuse(why, 400, err.msg) : 200;
 }
 
-static void put_value(struct bj_buf *b, const struct entry *e,
-                      const struct number *n)
+static void trace_put_value(struct bj_buf *b, const struct entry *e,
+                            const struct number *n)
 {
-    uint64_t v = number_of(e, n);
+    uint64_t v = trace_number_of(e, n);
     if (v != BJ_ABSENT)
         bj_buf_fixed(b, v, n->digits);
 }
@@ -341,7 +345,7 @@ static void html_row(const struct entry *e, uint64_t now_usec,
     bj_html_text(out, bj_slice_str(e->user));
     for (int i = 0; i < NUMBERS; i++) {
         bj_buf_str(out, "</td><td>");
-        put_value(out, e, &numbers[i]);
+        trace_put_value(out, e, &numbers[i]);
     }
     bj_buf_printf(out, "</td><td>%" PRIu64 " s</td></tr>\n",
                   (now_usec - e->stamp_usec) / SECOND);
@@ -362,7 +366,8 @@ void bj_trace_html(struct bj_trace *t, uint64_t now_usec, struct bj_buf *out)
     bj_buf_str(out, "</table>\n</body></html>\n");
 }
 
-static void put_label(struct bj_buf *b, const char *name, struct bj_slice value)
+static void trace_put_label(struct bj_buf *b, const char *name,
+                            struct bj_slice value)
 {
     bj_buf_str(b, name);
     bj_buf_str(b, "=\"");
@@ -377,13 +382,14 @@ static void put_start(const char *family, const struct entry *e,
     bj_buf_str(out, family);
     bj_buf_str(out, "{");
     if (cluster.n > 0) {
-        put_label(out, "cluster", cluster);
+        trace_put_label(out, "cluster", cluster);
         bj_buf_str(out, ",");
     }
     bj_buf_printf(out, "jobid=\"%" PRIu64 "\"", e->job);
 }
 
-static void put_head(const char *family, const char *help, struct bj_buf *out)
+static void trace_put_head(const char *family, const char *help,
+                           struct bj_buf *out)
 {
     bj_buf_printf(out, "# HELP %s %s\n# TYPE %s gauge\n", family, help, family);
 }
@@ -393,13 +399,13 @@ static void put_sample(const struct number *n, const struct entry *e,
 {
     put_start(n->family, e, cluster, out);
     bj_buf_str(out, ",");
-    put_label(out, "hostname", bj_slice_str(e->host));
+    trace_put_label(out, "hostname", bj_slice_str(e->host));
     if (n->user) {
         bj_buf_str(out, ",");
-        put_label(out, "username", bj_slice_str(e->user));
+        trace_put_label(out, "username", bj_slice_str(e->user));
     }
     bj_buf_str(out, "} ");
-    put_value(out, e, n);
+    trace_put_value(out, e, n);
     bj_buf_str(out, "\n");
 }
 
@@ -408,10 +414,10 @@ static void put_family(const struct bj_trace *t, const struct number *n,
 {
     bool begun = false;
     for (size_t i = 0; i < t->n; i++) {
-        if (number_of(t->v[i], n) == BJ_ABSENT)
+        if (trace_number_of(t->v[i], n) == BJ_ABSENT)
             continue;
         if (!begun)
-            put_head(n->family, n->help, out);
+            trace_put_head(n->family, n->help, out);
         begun = true;
         put_sample(n, t->v[i], cluster, out);
     }
@@ -467,7 +473,7 @@ static void put_given(const struct bj_trace *t, const struct given *g,
         if (g->bytes && page->strict)
             v = (v >> 20) * 1000000; /* less than v */
         if (!begun)
-            put_head(g->family, g->help, out);
+            trace_put_head(g->family, g->help, out);
         begun = true;
         put_start(g->family, e, page->cluster, out);
         bj_buf_printf(out, "} %" PRIu64 "\n", v);

@@ -14,7 +14,7 @@ void bj_arrays_clear(struct bj_arrays *a)
     a->rows = 0;
 }
 
-static struct bj_buf *next(struct bj_arrays *a, unsigned column)
+static struct bj_buf *arrays_next(struct bj_arrays *a, unsigned column)
 {
     struct bj_buf *b = &a->column[column];
     bj_buf_put(b, b->len ? "," : "{", 1);
@@ -23,7 +23,7 @@ static struct bj_buf *next(struct bj_arrays *a, unsigned column)
 
 void bj_arrays_i64(struct bj_arrays *a, unsigned column, int64_t v)
 {
-    struct bj_buf *b = next(a, column);
+    struct bj_buf *b = arrays_next(a, column);
     if (v == BJ_SQL_NULL) {
         bj_buf_put(b, "NULL", 4);
         return;
@@ -34,7 +34,7 @@ void bj_arrays_i64(struct bj_arrays *a, unsigned column, int64_t v)
 
 void bj_arrays_text(struct bj_arrays *a, unsigned column, struct bj_slice s)
 {
-    struct bj_buf *b = next(a, column);
+    struct bj_buf *b = arrays_next(a, column);
     if (!s.p) {
         bj_buf_put(b, "NULL", 4);
         return;
@@ -76,7 +76,7 @@ int bj_arrays_run(struct bj_arrays *a, unsigned columns, struct bj_st *st,
     return r;
 }
 
-static bool read_number(struct bj_slice *text, int64_t *ret)
+static bool arrays_read_number(struct bj_slice *text, int64_t *ret)
 {
     uint64_t v;
     bool minus = text->n > 0 && text->p[0] == '-';
@@ -99,7 +99,7 @@ int bj_arrays_numbers(struct bj_arrays *a, unsigned columns, struct bj_st *st,
         r = bj_st_row(st, err);
     if (r > 0) {
         struct bj_slice text = bj_st_get_text(st, 0);
-        while (n < a->rows && read_number(&text, &ret[n]))
+        while (n < a->rows && arrays_read_number(&text, &ret[n]))
             n++;
     }
     bj_st_reset(st);

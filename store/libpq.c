@@ -60,7 +60,7 @@ static struct bj_libpq lib;
 static const char *missing; /* NULL: loaded */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static void load(void)
+static void libpq_load(void)
 {
     missing = "libpq is not installed (Debian: libpq5, RHEL: libpq)";
     void *of = dlopen("libpq.so.5", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -79,7 +79,7 @@ static void load(void)
 
 int bj_libpq_load(const struct bj_libpq **ret, struct bj_err *err)
 {
-    pthread_once(&once, load);
+    pthread_once(&once, libpq_load);
     if (missing)
         return bj_err_set(err, -ENOSYS, "PostgreSQL: %s", missing);
     *ret = &lib;

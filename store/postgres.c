@@ -289,8 +289,8 @@ static int check_order(struct bj_postgres *p, struct bj_err *err)
 
 /* The server ends the queries of a client that has gone (from version 14
  * on). */
-static int set_up(struct bj_postgres *p, const struct bj_db_options *opt,
-                  struct bj_err *err)
+static int postgres_set_up(struct bj_postgres *p,
+                           const struct bj_db_options *opt, struct bj_err *err)
 {
     char sql[640];
     snprintf(sql, sizeof(sql),
@@ -385,7 +385,7 @@ static int open_server(const struct bj_db_options *opt, struct bj_db **ret,
     if (r == 0)
         r = check_server(p, err);
     if (r == 0)
-        r = set_up(p, opt, err);
+        r = postgres_set_up(p, opt, err);
     if (r == 0)
         set_zone(p);
     if (r == 0)
@@ -439,7 +439,8 @@ static void set_deadline(struct bj_db *db, uint64_t boot_usec)
 
 /* Writers wait for each other, as with a file, because callers first search and
  * then insert.  The lock ends with the transaction. */
-static int begin(struct bj_db *db, enum bj_begin mode, struct bj_err *err)
+static int postgres_begin(struct bj_db *db, enum bj_begin mode,
+                          struct bj_err *err)
 {
     struct bj_postgres *p = bj_postgres_of(db);
     char sql[256];
@@ -465,7 +466,7 @@ static bool in_transaction(struct bj_db *db)
     return !p->lost && state != BJ_PG_IDLE && state != BJ_PG_UNKNOWN;
 }
 
-static int commit(struct bj_db *db, struct bj_err *err)
+static int postgres_commit(struct bj_db *db, struct bj_err *err)
 {
     struct bj_postgres *p = bj_postgres_of(db);
     struct bj_pg_result *res = NULL;
@@ -565,8 +566,8 @@ const struct bj_engine bj_engine_postgres = {
     .exec = exec_sql,
     .prepare = bj_postgres_prepare,
     .changes = changes,
-    .begin = begin,
-    .commit = commit,
+    .begin = postgres_begin,
+    .commit = postgres_commit,
     .rollback = rollback,
     .in_transaction = in_transaction,
     .interrupt = interrupt,

@@ -48,7 +48,7 @@ struct text {
     bool numbered;
 };
 
-static bool is_name(char c)
+static bool postgres_sql_is_name(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
            (c >= '0' && c <= '9') || c == '_';
@@ -64,7 +64,7 @@ static const char *end_of(const char *s, const char *quote)
 /* The end of a part that begins at s and must not be changed: a quoted text (a
  * doubled quote ends one part and begins the next) or name, a comment, or the
  * body of a function; else s. */
-static const char *skip(const char *s)
+static const char *postgres_sql_skip(const char *s)
 {
     if (*s == '\'')
         return end_of(s, "'");
@@ -106,7 +106,7 @@ static bool is_next(const char *s, const char *word, size_t *ret)
 {
     size_t n = strlen(word);
     bool call = word[n - 1] == '(';
-    if (strncmp(s, word, n) != 0 || (!call && is_name(s[n])))
+    if (strncmp(s, word, n) != 0 || (!call && postgres_sql_is_name(s[n])))
         return false;
     *ret = call ? n - 1 : n;
     return true;
@@ -120,7 +120,7 @@ static const char *skip_reference(const char *s)
     if (strncmp(s, begin, sizeof(begin) - 1) != 0)
         return s;
     s += sizeof(begin) - 1;
-    while (is_name(*s))
+    while (postgres_sql_is_name(*s))
         s++;
     return strncmp(s, cascade, sizeof(cascade) - 1) == 0
                ? s + sizeof(cascade) - 1
@@ -157,7 +157,7 @@ static void word(struct text *t)
             t->at += n;
             return;
         }
-    while (is_name(*t->at))
+    while (postgres_sql_is_name(*t->at))
         t->at++;
     bj_buf_put(t->to, s, (size_t)(t->at - s));
 }
@@ -166,14 +166,14 @@ int bj_postgres_rewrite(const char *sql, struct bj_buf *ret)
 {
     struct text t = {.at = sql, .to = ret};
     while (*t.at) {
-        const char *end = skip(t.at);
+        const char *end = postgres_sql_skip(t.at);
         if (end > t.at) {
             bj_buf_put(ret, t.at, (size_t)(end - t.at));
             t.at = end;
         } else if (*t.at == '?') {
             if (parameter(&t) < 0)
                 return -EINVAL;
-        } else if (is_name(*t.at)) {
+        } else if (postgres_sql_is_name(*t.at)) {
             word(&t);
         } else {
             bj_buf_put(ret, t.at++, 1);

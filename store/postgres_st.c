@@ -276,7 +276,7 @@ void bj_postgres_bind_text(struct bj_st *st, int at, struct bj_slice s)
 /* PostgreSQL refuses texts that are not UTF-8: they are stored as they would be
  * displayed.  Searches for such a text find it, because they convert it, too.
  */
-static int clean(struct bj_postgres_param *v, struct bj_err *err)
+static int postgres_st_clean(struct bj_postgres_param *v, struct bj_err *err)
 {
     const struct bj_slice s = {v->p, (size_t)v->n};
     if (!v->p || v->p == v->text || bj_text_is_utf8(s))
@@ -294,7 +294,7 @@ static int clean(struct bj_postgres_param *v, struct bj_err *err)
 static int gather(struct bj_postgres_st *st, struct bj_err *err)
 {
     for (int i = 0; i < st->params; i++) {
-        int r = clean(&st->param[i], err);
+        int r = postgres_st_clean(&st->param[i], err);
         if (r < 0)
             return r;
         st->values[i] = st->param[i].p;
@@ -305,7 +305,7 @@ static int gather(struct bj_postgres_st *st, struct bj_err *err)
 }
 
 /* Can the types of the prepared statement represent these values? */
-static bool fits(const struct bj_postgres_st *st)
+static bool postgres_st_fits(const struct bj_postgres_st *st)
 {
     for (int i = 0; i < st->params; i++)
         if (st->param[i].p && st->types[i] != st->param[i].type)
@@ -319,7 +319,7 @@ static int prepare_named(struct bj_postgres_st *st, struct bj_err *err)
 {
     struct bj_postgres *p = db_of(st);
     char name[16];
-    if (st->name && fits(st))
+    if (st->name && postgres_st_fits(st))
         return 0;
     drop_name(st);
     for (int i = 0; i < st->params; i++)
@@ -469,12 +469,13 @@ static int end_of_kept(struct bj_postgres_st *st, struct bj_err *err)
 }
 
 /* The statement itself is wrong: add its begin to the message. */
-static int wrong(const struct bj_postgres_st *st, struct bj_err *err)
+static int postgres_st_wrong(const struct bj_postgres_st *st,
+                             struct bj_err *err)
 {
     return bj_err_wrap(err, -EPROTO, "%.80s", st->sql);
 }
 
-static int start(struct bj_postgres_st *st, struct bj_err *err)
+static int postgres_st_start(struct bj_postgres_st *st, struct bj_err *err)
 {
     struct bj_postgres *p = db_of(st);
     int r = bj_postgres_ready(p, err);
@@ -493,10 +494,10 @@ int bj_postgres_row(struct bj_st *of, struct bj_err *err)
 {
     struct bj_postgres_st *st = st_of(of);
     struct bj_pg_result *res = NULL;
-    int r = st->running ? 0 : start(st, err);
+    int r = st->running ? 0 : postgres_st_start(st, err);
     if (r < 0) {
         bj_postgres_reset(of);
-        return r == -EPROTO ? wrong(st, err) : r;
+        return r == -EPROTO ? postgres_st_wrong(st, err) : r;
     }
     if (take_kept(st))
         return 1;
@@ -506,7 +507,7 @@ int bj_postgres_row(struct bj_st *of, struct bj_err *err)
         set_fields(st, res);
     else
         bj_postgres_reset(of);
-    return r == -EPROTO ? wrong(st, err) : r;
+    return r == -EPROTO ? postgres_st_wrong(st, err) : r;
 }
 
 int bj_postgres_insert(struct bj_st *of, int64_t *ret_id, struct bj_err *err)
@@ -680,7 +681,7 @@ static void put_i64(struct bj_buf *to, int64_t v)
     bj_buf_u64(to, v < 0 ? -(uint64_t)v : (uint64_t)v);
 }
 
-static void put_text(struct bj_buf *to, struct bj_slice s)
+static void postgres_st_put_text(struct bj_buf *to, struct bj_slice s)
 {
     struct bj_buf clean = {0};
     if (bj_text_is_utf8(s)) {
@@ -695,7 +696,8 @@ static void put_text(struct bj_buf *to, struct bj_slice s)
     bj_buf_free(&clean);
 }
 
-static void put_row(struct bj_buf *to, const struct bj_value *v, int columns)
+static void postgres_st_put_row(struct bj_buf *to, const struct bj_value *v,
+                                int columns)
 {
     for (int i = 0; i < columns; i++) {
         bj_buf_put(to, "\t", i ? 1 : 0);
@@ -710,7 +712,7 @@ static void put_row(struct bj_buf *to, const struct bj_value *v, int columns)
             bj_buf_printf(to, "%.17g", v[i].f64);
             break;
         case BJ_TYPE_TEXT:
-            put_text(to, v[i].text);
+            postgres_st_put_text(to, v[i].text);
         }
     }
     bj_buf_put(to, "\n", 1);
@@ -764,7 +766,7 @@ int bj_postgres_load(struct bj_db *db, const struct bj_load *l,
     if (r < 0)
         return r;
     while (r == 0 && (r = l->next(l->ctx, value, err)) > 0) {
-        put_row(&block, value, l->columns);
+        postgres_st_put_row(&block, value, l->columns);
         r = block.len >= BLOCK ? send_block(p, &block, err) : 0;
     }
     if (r == 0)

@@ -17,7 +17,8 @@ void bj_sql_build_add(struct bj_sql_build *b, const char *sql)
     bj_buf_str(&b->sql, sql);
 }
 
-static void value(struct bj_sql_build *b, struct bj_slice text, int64_t number)
+static void sql_build_value(struct bj_sql_build *b, struct bj_slice text,
+                            int64_t number)
 {
     b->full = b->full || b->values == BJ_SQL_BUILD_VALUES;
     if (b->full)
@@ -32,12 +33,12 @@ static void value(struct bj_sql_build *b, struct bj_slice text, int64_t number)
 
 void bj_sql_build_int(struct bj_sql_build *b, int64_t v)
 {
-    value(b, (struct bj_slice){0}, v);
+    sql_build_value(b, (struct bj_slice){0}, v);
 }
 
 void bj_sql_build_text(struct bj_sql_build *b, struct bj_slice s)
 {
-    value(b, (struct bj_slice){s.p ? s.p : "", s.n}, 0);
+    sql_build_value(b, (struct bj_slice){s.p ? s.p : "", s.n}, 0);
 }
 
 void bj_sql_build_jobid(struct bj_sql_build *b, struct bj_slice s)

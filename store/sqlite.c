@@ -42,7 +42,7 @@ enum {
     SQL_BYTES = 64 * 1024
 };
 
-static int on_progress(void *ctx)
+static int sqlite_on_progress(void *ctx)
 {
     struct bj_sqlite *s = ctx;
     if (bj_clock_boot_usec() < s->deadline)
@@ -56,7 +56,7 @@ static void sqlite_deadline(struct bj_db *db, uint64_t boot_usec)
     struct bj_sqlite *s = bj_sqlite_of(db);
     s->deadline = boot_usec;
     sqlite3_progress_handler(s->db, boot_usec ? OPS : 0,
-                             boot_usec ? on_progress : NULL, s);
+                             boot_usec ? sqlite_on_progress : NULL, s);
 }
 
 /* Statements may read, compute, begin and end a transaction. */
@@ -446,8 +446,8 @@ static int set_limits(struct bj_sqlite *s, const struct bj_db_options *opt,
     return sqlite_exec(&s->base, sql, err);
 }
 
-static int set_up(struct bj_sqlite *s, const struct bj_db_options *opt,
-                  struct bj_err *err)
+static int sqlite_set_up(struct bj_sqlite *s, const struct bj_db_options *opt,
+                         struct bj_err *err)
 {
     uint64_t busy = opt->busy_usec ? opt->busy_usec : 10000000;
     sqlite3_busy_timeout(s->db, (int)(busy / 1000));
@@ -499,7 +499,7 @@ static int open_db(struct bj_sqlite *s, const struct bj_db_options *opt,
                             AT_FDCWD, s->path,
                             flags & SQLITE_OPEN_READONLY ? R_OK : R_OK | W_OK);
     }
-    int r = set_up(s, opt, err);
+    int r = sqlite_set_up(s, opt, err);
     if (r < 0 && err && opt->url && strstr(err->msg, s->path))
         return r;
     return r < 0 ? bj_err_wrap(err, r, "%s", opt->url ? s->path : "no store")
@@ -719,9 +719,10 @@ static int sqlite_shrink(struct bj_db *db, unsigned pages, struct bj_err *err)
 
 /* Copy all pages, some at a time, so that a writer of another process can write
  * meanwhile; SQLite restarts the copy after such writes. */
-static int copy(struct bj_sqlite *s, struct sqlite3 *to,
-                int (*progress)(void *ctx, uint64_t done, uint64_t all),
-                void *ctx, struct bj_err *err)
+static int sqlite_copy_to(struct bj_sqlite *s, struct sqlite3 *to,
+                          int (*progress)(void *ctx, uint64_t done,
+                                          uint64_t all),
+                          void *ctx, struct bj_err *err)
 {
     enum { PAGES = 4096 };
     sqlite3_backup *b = sqlite3_backup_init(to, "main", s->db, "main");
@@ -754,7 +755,7 @@ static int copy_to(struct bj_sqlite *s, const char *name,
                              SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE |
                                  SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW,
                              NULL);
-    int r = rc == SQLITE_OK ? copy(s, to, progress, ctx, err)
+    int r = rc == SQLITE_OK ? sqlite_copy_to(s, to, progress, ctx, err)
                             : sqlite_fail(to, rc, err, name);
     if (r == 0) {
         rc = sqlite3_exec(to, "PRAGMA journal_mode = DELETE", NULL, NULL, NULL);
@@ -919,7 +920,8 @@ static int run_own(struct bj_sqlite *s, enum bj_sqlite_own which, int64_t *ret,
     return r;
 }
 
-static int begin(struct bj_db *db, enum bj_begin mode, struct bj_err *err)
+static int sqlite_begin(struct bj_db *db, enum bj_begin mode,
+                        struct bj_err *err)
 {
     return run_own(bj_sqlite_of(db),
                    mode == BJ_BEGIN_WRITE ? BJ_SQLITE_BEGIN_WRITE
@@ -927,7 +929,7 @@ static int begin(struct bj_db *db, enum bj_begin mode, struct bj_err *err)
                    NULL, err);
 }
 
-static int commit(struct bj_db *db, struct bj_err *err)
+static int sqlite_commit(struct bj_db *db, struct bj_err *err)
 {
     return run_own(bj_sqlite_of(db), BJ_SQLITE_COMMIT, NULL, err);
 }
@@ -961,8 +963,8 @@ const struct bj_engine bj_engine_sqlite = {
     .exec = sqlite_exec,
     .prepare = sqlite_prepare,
     .changes = changes,
-    .begin = begin,
-    .commit = commit,
+    .begin = sqlite_begin,
+    .commit = sqlite_commit,
     .rollback = rollback,
     .in_transaction = in_transaction,
     .interrupt = interrupt,

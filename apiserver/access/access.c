@@ -53,8 +53,8 @@ void bj_access_free(struct bj_access *a)
     free(a);
 }
 
-static int add(struct bj_access *a, struct bj_slice account,
-               struct bj_slice user, struct bj_err *err)
+static int access_add(struct bj_access *a, struct bj_slice account,
+                      struct bj_slice user, struct bj_err *err)
 {
     if (!BJ_GROW(a->v, a->n + 1, a->cap))
         return bj_err_set(err, -ENOMEM, "access");
@@ -85,7 +85,7 @@ static int add_group(struct bj_access *a, struct bj_slice account,
     else if (!found)
         r = bj_err_set(err, -EINVAL, "group '%s' does not exist", group);
     for (char **m = r == 0 ? found->gr_mem : NULL; m && *m && r == 0; m++)
-        r = add(a, account, bj_slice_str(*m), err);
+        r = access_add(a, account, bj_slice_str(*m), err);
     free(buf);
     return r;
 }
@@ -102,7 +102,7 @@ static int add_words(struct bj_access *a, struct bj_slice account,
             return bj_err_set(err, -EINVAL, "'%.*s' is not a user or @GROUP",
                               word.n < 60 ? (int)word.n : 60, word.p);
         r = group ? add_group(a, account, name, err)
-                  : add(a, account, name, err);
+                  : access_add(a, account, name, err);
     }
     return r;
 }
@@ -114,8 +114,8 @@ static const char *right_at(const void *ctx, size_t i)
     return rights[i];
 }
 
-static int read_line(struct bj_access *a, struct bj_slice line,
-                     struct bj_err *err)
+static int access_read_line(struct bj_access *a, struct bj_slice line,
+                            struct bj_err *err)
 {
     struct bj_slice word, account = {0};
     const char *comment = line.n ? memchr(line.p, '#', line.n) : NULL;
@@ -140,7 +140,8 @@ static int read_line(struct bj_access *a, struct bj_slice line,
     return add_words(a, account, line, err);
 }
 
-static int read_file(struct bj_access *a, const char *path, struct bj_err *err)
+static int access_read_file(struct bj_access *a, const char *path,
+                            struct bj_err *err)
 {
     struct bj_slice text, line;
     char *buf = malloc(FILE_BYTES);
@@ -150,7 +151,7 @@ static int read_file(struct bj_access *a, const char *path, struct bj_err *err)
     if (r < 0)
         r = bj_api_conf_unread("access.file", err);
     for (unsigned n = 1; r == 0 && bj_slice_line(&text, &line); n++) {
-        r = read_line(a, line, err);
+        r = access_read_line(a, line, err);
         if (r < 0)
             bj_err_wrap(err, r, "%s:%u", path, n);
     }
@@ -184,7 +185,7 @@ static int read_options(struct bj_access *a, const struct bj_strv *admins,
 }
 
 /* Order: user, then account; the right of an admin comes first. */
-static int compare(const void *first, const void *second)
+static int access_compare(const void *first, const void *second)
 {
     const struct right *a = first, *b = second;
     int c = strcmp(a->user, b->user);
@@ -194,13 +195,13 @@ static int compare(const void *first, const void *second)
 }
 
 /* Remove duplicates: a user may be listed by name and by group. */
-static int settle(struct bj_access *a, struct bj_err *err)
+static int access_settle(struct bj_access *a, struct bj_err *err)
 {
     size_t n = 0;
     if (a->n > 0)
-        qsort(a->v, a->n, sizeof(*a->v), compare);
+        qsort(a->v, a->n, sizeof(*a->v), access_compare);
     for (size_t i = 0; i < a->n; i++)
-        if (n > 0 && compare(&a->v[n - 1], &a->v[i]) == 0) {
+        if (n > 0 && access_compare(&a->v[n - 1], &a->v[i]) == 0) {
             free(a->v[i].user);
             free(a->v[i].account);
         } else {
@@ -225,9 +226,9 @@ int bj_access_new(const struct bj_strv *admins,
         return bj_err_set(err, -ENOMEM, "access");
     int r = read_options(a, admins, coordinators, err);
     if (r == 0 && file && file[0])
-        r = read_file(a, file, err);
+        r = access_read_file(a, file, err);
     if (r == 0)
-        r = settle(a, err);
+        r = access_settle(a, err);
     if (r < 0) {
         bj_access_free(a);
         return r;
@@ -237,7 +238,7 @@ int bj_access_new(const struct bj_strv *admins,
 }
 
 /* Find the first right of a user; n: there is none. */
-static size_t first(const struct bj_access *a, struct bj_slice user)
+static size_t access_first(const struct bj_access *a, struct bj_slice user)
 {
     size_t lo = 0, hi = a->n;
     while (lo < hi) {
@@ -260,7 +261,7 @@ static bool is_of(const struct bj_access *a, size_t i, struct bj_slice user)
 
 bool bj_access_is_admin(const struct bj_access *a, struct bj_slice user)
 {
-    for (size_t i = first(a, user); is_of(a, i, user); i++)
+    for (size_t i = access_first(a, user); is_of(a, i, user); i++)
         if (!a->v[i].account)
             return true;
     return false;
@@ -269,7 +270,7 @@ bool bj_access_is_admin(const struct bj_access *a, struct bj_slice user)
 unsigned bj_access_accounts(const struct bj_access *a, struct bj_slice user,
                             const struct bj_slice **ret)
 {
-    size_t i = first(a, user);
+    size_t i = access_first(a, user);
     unsigned n = 0;
     /* The right of an admin comes first. */
     i += is_of(a, i, user) && !a->v[i].account;
@@ -311,8 +312,8 @@ static int insert_all(const struct bj_access *a, struct bj_db *db, size_t *ret,
     return r;
 }
 
-static int write_all(const struct bj_access *a, struct bj_db *db, size_t *ret,
-                     struct bj_err *err)
+static int access_write_all(const struct bj_access *a, struct bj_db *db,
+                            size_t *ret, struct bj_err *err)
 {
     bool people = false;
     int r = bj_schema_make_people(db, &people, err);
@@ -331,7 +332,7 @@ static int in_transaction(const struct bj_access *a, struct bj_store *s,
     int r = bj_store_begin(s, err);
     if (r < 0)
         return r;
-    r = write_all(a, bj_store_db(s), ret, err);
+    r = access_write_all(a, bj_store_db(s), ret, err);
     if (r == 0)
         r = bj_store_commit(s, err);
     if (r < 0)

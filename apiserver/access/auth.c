@@ -79,7 +79,8 @@ static bool in_list(const struct bj_strv *list, struct bj_slice s)
     return false;
 }
 
-static unsigned refuse(struct bj_err *err, unsigned status, const char *text)
+static unsigned auth_refuse(struct bj_err *err, unsigned status,
+                            const char *text)
 {
     bj_err_set(err, -EACCES, "%s", text);
     return status;
@@ -89,7 +90,7 @@ static unsigned take_name(struct bj_slice name, struct bj_identity *ret,
                           struct bj_err *err)
 {
     if (!bj_access_is_name(name))
-        return refuse(err, 400, "This is not a valid user name.");
+        return auth_refuse(err, 400, "This is not a valid user name.");
     memcpy(ret->user, name.p, name.n);
     ret->user[name.n] = '\0';
     return 0;
@@ -110,10 +111,10 @@ static unsigned check_secret(struct bj_auth *auth, const char *hash,
     int right = bj_secret_check(auth->secrets, hash, like, client, secret,
                                 at->boot_usec);
     if (right == -EAGAIN)
-        return refuse(err, 429,
-                      "Too many wrong passwords; try again in a moment.");
+        return auth_refuse(err, 429,
+                           "Too many wrong passwords; try again in a moment.");
     /* Grafana would replace the text of status 401. */
-    return right ? 0 : refuse(err, 403, "The credentials are wrong.");
+    return right ? 0 : auth_refuse(err, 403, "The credentials are wrong.");
 }
 
 static unsigned
@@ -124,7 +125,7 @@ by_password(struct bj_auth *auth, const struct sockaddr *address,
     char plain[CREDENTIAL_BYTES];
     struct bj_slice name, secret;
     if (!bj_secret_basic(coded, plain, sizeof(plain), &name, &secret))
-        return refuse(err, 403, "The credentials are malformed.");
+        return auth_refuse(err, 403, "The credentials are malformed.");
     const struct bj_web_conf *conf = &auth->web->conf;
     unsigned bad = check_secret(
         auth, bj_web_conf_hash(conf, name), bj_web_conf_any_hash(conf),
@@ -144,7 +145,7 @@ static unsigned by_token(struct bj_auth *auth, const struct sockaddr *address,
 {
     struct bj_slice id, secret;
     if (!bj_token_split(text, &id, &secret))
-        return refuse(err, 403, "The credentials are malformed.");
+        return auth_refuse(err, 403, "The credentials are malformed.");
     const struct bj_token *t = bj_tokens_find(auth->tokens, id);
     unsigned bad =
         check_secret(auth, t ? t->hash : NULL, bj_tokens_like(auth->tokens),
@@ -152,7 +153,7 @@ static unsigned by_token(struct bj_auth *auth, const struct sockaddr *address,
     if (bad)
         return bad;
     if (t->expires_sec <= at->wall_sec)
-        return refuse(err, 403, "The token has expired.");
+        return auth_refuse(err, 403, "The token has expired.");
     *kind = CREDENTIALS_USER;
     return take_name(bj_slice_str(t->user), ret, err);
 }
@@ -164,13 +165,14 @@ static unsigned by_header(struct bj_auth *auth, const struct sockaddr *address,
 {
     struct bj_slice word;
     if (!bj_slice_word(&value, &word))
-        return refuse(err, 403, "The credentials are malformed.");
+        return auth_refuse(err, 403, "The credentials are malformed.");
     struct bj_slice rest = bj_slice_trim(value);
     if (word.n == 5 && strncasecmp(word.p, "basic", 5) == 0)
         return by_password(auth, address, rest, at, ret, kind, err);
     if (word.n == 6 && strncasecmp(word.p, "bearer", 6) == 0)
         return by_token(auth, address, rest, at, ret, kind, err);
-    return refuse(err, 403, "Only Basic and Bearer credentials are supported.");
+    return auth_refuse(err, 403,
+                       "Only Basic and Bearer credentials are supported.");
 }
 
 static unsigned by_peer(struct bj_auth *auth, int fd,
@@ -180,19 +182,20 @@ static unsigned by_peer(struct bj_auth *auth, int fd,
     struct ucred peer;
     socklen_t len = sizeof(peer);
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0)
-        return refuse(err, 403, "The process of the client is unknown.");
+        return auth_refuse(err, 403, "The process of the client is unknown.");
     char name[BJ_USER_BYTES];
     int r = bj_peer_names_find(auth->names, peer.uid, at->may_wait, name);
     if (r == -EAGAIN)
         return BJ_AUTH_LATER;
     if (r < 0)
         return r == -ENOENT
-                   ? refuse(err, 403,
-                            "The user of the client is unknown on this "
-                            "machine.")
-                   : refuse(err, 503,
-                            "The user database of the server does not answer; "
-                            "try again later.");
+                   ? auth_refuse(err, 403,
+                                 "The user of the client is unknown on this "
+                                 "machine.")
+                   : auth_refuse(
+                         err, 503,
+                         "The user database of the server does not answer; "
+                         "try again later.");
     *kind = in_list(&auth->conf->proxy_users, bj_slice_str(name))
                 ? CREDENTIALS_PROXY
                 : CREDENTIALS_USER;
@@ -211,8 +214,8 @@ static unsigned by_certificate(struct bj_auth *auth, struct bj_slice names,
         return 0;
     struct bj_slice name = bj_slice_str(user);
     if (r < 0 || !bj_access_is_name(name))
-        return refuse(err, 403,
-                      "The certificate does not map to exactly one user.");
+        return auth_refuse(err, 403,
+                           "The certificate does not map to exactly one user.");
     *kind = in_list(&auth->conf->proxies, name) ? CREDENTIALS_PROXY
                                                 : CREDENTIALS_USER;
     return *kind == CREDENTIALS_PROXY ? 0 : take_name(name, ret, err);
@@ -249,8 +252,8 @@ static unsigned authenticate(struct bj_auth *auth,
     struct bj_slice value;
     unsigned n = bj_http_header_all(req, "Authorization", &value, 1);
     if (n > 1)
-        return refuse(err, 400,
-                      "The request has more than one Authorization header.");
+        return auth_refuse(
+            err, 400, "The request has more than one Authorization header.");
     if (n == 1)
         return by_header(auth, req->address, value, at, ret, kind, err);
     return by_connection(auth, req, at, ret, kind, err);
@@ -265,19 +268,21 @@ static unsigned check_header(const struct bj_http_request *req,
     struct bj_slice name = {0};
     unsigned n = bj_http_header_all(req, "X-Grafana-User", &name, 1);
     if (n > 1)
-        return refuse(err, 400,
-                      "The request has more than one X-Grafana-User header.");
+        return auth_refuse(
+            err, 400, "The request has more than one X-Grafana-User header.");
     if (n == 1 && !bj_access_is_name(name))
-        return refuse(err, 400, "X-Grafana-User is not a valid user name.");
+        return auth_refuse(err, 400,
+                           "X-Grafana-User is not a valid user name.");
     if (kind == CREDENTIALS_PROXY)
         return n == 1 ? take_name(name, ret, err)
-                      : refuse(err, 403,
-                               "X-Grafana-User is missing; enable "
-                               "send_user_header in Grafana.");
+                      : auth_refuse(err, 403,
+                                    "X-Grafana-User is missing; enable "
+                                    "send_user_header in Grafana.");
     if (n == 1 && !bj_slice_eq(name, bj_slice_str(ret->user)))
-        return refuse(err, 403,
-                      "X-Grafana-User names another user than the credentials, "
-                      "which do not belong to a proxy.");
+        return auth_refuse(
+            err, 403,
+            "X-Grafana-User names another user than the credentials, "
+            "which do not belong to a proxy.");
     return 0;
 }
 
@@ -290,9 +295,10 @@ unsigned bj_auth_identify(struct bj_auth *auth,
     *ret = (struct bj_identity){0};
     unsigned bad = authenticate(auth, req, at, ret, &kind, err);
     if (!bad && kind == CREDENTIALS_NONE)
-        bad = refuse(err, 403,
-                     "Credentials are required: a token, a name and password, "
-                     "a client certificate, or the unix socket of the server.");
+        bad = auth_refuse(
+            err, 403,
+            "Credentials are required: a token, a name and password, "
+            "a client certificate, or the unix socket of the server.");
     if (!bad)
         bad = check_header(req, kind, ret, err);
     if (bad) {
@@ -303,7 +309,7 @@ unsigned bj_auth_identify(struct bj_auth *auth,
     ret->admin = bj_access_is_admin(auth->access, user);
     ret->accounts = bj_access_accounts(auth->access, user, &ret->account);
     if (ret->accounts > BJ_COORDINATED)
-        return refuse(
+        return auth_refuse(
             err, 500,
             "You coordinate more accounts than this server supports.");
     return 0;

@@ -14,7 +14,7 @@ struct bj_certs {
     struct line line[];
 };
 
-static int wrong(const char *text, struct bj_err *err)
+static int certs_wrong(const char *text, struct bj_err *err)
 {
     return bj_err_set(
         err, -EINVAL,
@@ -33,7 +33,7 @@ static bool is_kind(struct bj_slice s)
     return false;
 }
 
-static int parse(const char *text, struct line *ret, struct bj_err *err)
+static int certs_parse(const char *text, struct line *ret, struct bj_err *err)
 {
     struct bj_slice s = bj_slice_trim(bj_slice_str(text));
     size_t n = s.n;
@@ -42,7 +42,7 @@ static int parse(const char *text, struct line *ret, struct bj_err *err)
     struct bj_slice name = {s.p + n, s.n - n};
     struct bj_slice pattern = bj_slice_trim((struct bj_slice){s.p, n});
     if (!is_kind(pattern))
-        return wrong(text, err);
+        return certs_wrong(text, err);
     const char *star = memchr(pattern.p, '*', pattern.n);
     *ret = (struct line){.head = pattern, .name = name};
     if (star) {
@@ -51,12 +51,12 @@ static int parse(const char *text, struct line *ret, struct bj_err *err)
         ret->head.n = at;
         ret->tail = (struct bj_slice){star + 1, pattern.n - at - 1};
         if (memchr(ret->tail.p, '*', ret->tail.n))
-            return wrong(text, err);
+            return certs_wrong(text, err);
     }
     if (bj_slice_eq(name, BJ_SLICE("*")) && star)
         ret->name = (struct bj_slice){0};
     else if (!bj_access_is_name(name))
-        return wrong(text, err);
+        return certs_wrong(text, err);
     return 0;
 }
 
@@ -68,7 +68,7 @@ int bj_certs_new(const struct bj_strv *lines, struct bj_certs **ret,
         return bj_err_set(err, -ENOMEM, "access.certificates");
     int r = 0;
     for (; r == 0 && c->n < lines->n; c->n++)
-        r = parse(lines->v[c->n], &c->line[c->n], err);
+        r = certs_parse(lines->v[c->n], &c->line[c->n], err);
     if (r < 0)
         free(c);
     else
@@ -81,8 +81,8 @@ void bj_certs_free(struct bj_certs *c)
     free(c);
 }
 
-static bool fits(const struct line *l, struct bj_slice s,
-                 struct bj_slice *ret_name)
+static bool certs_fits(const struct line *l, struct bj_slice s,
+                       struct bj_slice *ret_name)
 {
     if (!l->star && !bj_slice_eq(s, l->head))
         return false;
@@ -102,7 +102,7 @@ static int match(const struct line *l, struct bj_slice names,
 {
     struct bj_slice s, name, found = {0};
     while (bj_slice_field(&names, '\0', &s)) {
-        if (!fits(l, s, &name))
+        if (!certs_fits(l, s, &name))
             continue;
         if (found.p && !bj_slice_eq(found, name))
             return -EINVAL;

@@ -44,7 +44,7 @@ void bj_limit_free(struct bj_limit *l)
 }
 
 /* Hash with mixed bits (finalizer of MurmurHash3). */
-static uint64_t hash(uint64_t seed, struct bj_slice s)
+static uint64_t limit_hash(uint64_t seed, struct bj_slice s)
 {
     uint64_t h = bj_hash(BJ_HASH ^ seed, s);
     h = (h ^ (h >> 33)) * 0xff51afd7ed558ccdu;
@@ -53,7 +53,7 @@ static uint64_t hash(uint64_t seed, struct bj_slice s)
 }
 
 /* Find the slot of a user, or else the slot with the fullest bucket. */
-static struct slot *place(struct bj_limit *l, uint64_t user)
+static struct slot *limit_place(struct bj_limit *l, uint64_t user)
 {
     struct slot *set = l->slot[(user >> 1) % SETS], *found = &set[0];
     for (int i = 0; i < WAYS; i++) {
@@ -71,7 +71,7 @@ uint64_t bj_limit_take(struct bj_limit *l, struct bj_slice user,
                        uint64_t now_usec)
 {
     pthread_mutex_lock(&l->lock);
-    struct slot *s = place(l, hash(l->seed, user));
+    struct slot *s = limit_place(l, limit_hash(l->seed, user));
     uint64_t wait = bj_bucket_take(&s->bucket, interval_usec, burst, now_usec);
     pthread_mutex_unlock(&l->lock);
     return wait;

@@ -130,7 +130,7 @@ static void let_go(struct lookup *l)
         free(l);
 }
 
-static int query(uid_t uid, char ret[static BJ_USER_BYTES])
+static int peer_query(uid_t uid, char ret[static BJ_USER_BYTES])
 {
     char buf[4096];
     struct passwd entry, *found = NULL;
@@ -141,12 +141,12 @@ static int query(uid_t uid, char ret[static BJ_USER_BYTES])
     return 0;
 }
 
-static void *run(void *ctx)
+static void *peer_run(void *ctx)
 {
     struct lookup *l = ctx;
     struct bj_peer_names *n = l->of;
     char text[BJ_USER_BYTES] = "";
-    const int r = query(l->uid, text);
+    const int r = peer_query(l->uid, text);
     pthread_mutex_lock(&n->lock);
     l->done = true;
     l->result = r;
@@ -172,7 +172,7 @@ static void *run(void *ctx)
 }
 
 /* Under the lock. */
-static int start(struct bj_peer_names *n, uid_t uid, struct lookup **ret)
+static int peer_start(struct bj_peer_names *n, uid_t uid, struct lookup **ret)
 {
     pthread_t thread;
     if (n->lookups == LOOKUPS)
@@ -185,7 +185,7 @@ static int start(struct bj_peer_names *n, uid_t uid, struct lookup **ret)
                          .uid = uid,
                          .holders = 1,
                          .began_usec = bj_clock_boot_usec()};
-    if (bj_thread_create(&thread, STACK_BYTES, run, l) < 0) {
+    if (bj_thread_create(&thread, STACK_BYTES, peer_run, l) < 0) {
         free(l);
         return -ENOMEM;
     }
@@ -203,7 +203,7 @@ static int look_up(struct bj_peer_names *n, uid_t uid,
     struct lookup *l = n->running;
     while (l && l->uid != uid)
         l = l->next;
-    int r = l ? 0 : start(n, uid, &l);
+    int r = l ? 0 : peer_start(n, uid, &l);
     if (r < 0)
         return r;
     l->holders++;

@@ -57,8 +57,8 @@ int bj_token_expiry(struct bj_slice word, int64_t *ret)
                : 0;
 }
 
-static int read_line(struct bj_tokens *t, struct bj_slice line,
-                     struct bj_err *err)
+static int tokens_read_line(struct bj_tokens *t, struct bj_slice line,
+                            struct bj_err *err)
 {
     struct bj_slice id, hash, user, expires;
     if (line.n > 0 && memchr(line.p, '\0', line.n))
@@ -103,7 +103,7 @@ int bj_tokens_read(const char *path, struct bj_tokens **ret, struct bj_err *err)
         bj_file_read_trusted(AT_FDCWD, path, buf, FILE_BYTES, &text, err) < 0)
         r = bj_api_conf_unread("access.token-file", err);
     for (unsigned n = 1; r == 0 && bj_slice_line(&text, &line); n++) {
-        r = read_line(t, line, err);
+        r = tokens_read_line(t, line, err);
         if (r < 0)
             bj_err_wrap(err, r, "%s:%u", path, n);
     }

@@ -69,7 +69,8 @@ static void open_envelope(struct bj_call *c, const char *warnings)
                   warnings);
 }
 
-static int refuse(struct bj_call *c, const char *type, const char *text)
+static int original_refuse(struct bj_call *c, const char *type,
+                           const char *text)
 {
     c->reply->status = 200;
     c->reply->type = "application/json";
@@ -85,7 +86,7 @@ static int refuse(struct bj_call *c, const char *type, const char *text)
 static void refused(struct bj_call *c)
 {
     if (c->worker->conf->original_strict && !c->identity.user[0])
-        refuse(c, "User Error", "No user identified");
+        original_refuse(c, "User Error", "No user identified");
 }
 
 static int on_arg(void *ctx, struct bj_slice key, struct bj_slice value)
@@ -200,25 +201,25 @@ static int add_times(struct bj_query *q, const struct job_list *a)
     return 0;
 }
 
-static struct bj_slice text_of(struct bj_st *st, int col)
+static struct bj_slice original_text_of(struct bj_st *st, int col)
 {
     struct bj_slice s = bj_st_get_text(st, col);
     return s.p ? s : BJ_SLICE("");
 }
 
 /* Write a row, in the order of the keys. */
-static void put_row(struct bj_rows *rows, struct bj_st *st)
+static void original_put_row(struct bj_rows *rows, struct bj_st *st)
 {
     struct bj_buf uuid = {0}, elapsed = {0}, hosts = {0};
-    struct bj_slice nodelist = text_of(st, 14);
+    struct bj_slice nodelist = original_text_of(st, 14);
     int64_t sec = bj_st_get_i64(st, 10);
-    bj_original_uuid(text_of(st, 0), text_of(st, 6), text_of(st, 2), nodelist,
-                     &uuid);
+    bj_original_uuid(original_text_of(st, 0), original_text_of(st, 6),
+                     original_text_of(st, 2), nodelist, &uuid);
     bj_original_elapsed(sec < 0 ? 0 : (uint64_t)sec, &elapsed);
     bj_buf_put(&hosts, "", 0);
     bj_original_hosts(nodelist, &hosts);
     bj_row_begin(rows);
-    bj_put_text(rows, text_of(st, 0));
+    bj_put_text(rows, original_text_of(st, 0));
     bj_put_text(rows, (struct bj_slice){uuid.p ? uuid.p : "", uuid.len});
     for (int i = 1; i < COLUMNS; i++) {
         bool unknown = i >= 7 && i <= 9 && !bj_st_get_text(st, i).p;
@@ -226,7 +227,8 @@ static void put_row(struct bj_rows *rows, struct bj_st *st)
             bj_put_text(rows, (struct bj_slice){elapsed.p ? elapsed.p : "",
                                                 elapsed.len});
         else
-            bj_put_text(rows, unknown ? BJ_SLICE("Unknown") : text_of(st, i));
+            bj_put_text(rows, unknown ? BJ_SLICE("Unknown")
+                                      : original_text_of(st, i));
     }
     bj_put_text(rows, (struct bj_slice){hosts.p ? hosts.p : "", hosts.len});
     bj_row_end(rows);
@@ -262,7 +264,7 @@ static int read_jobs(struct job_list *a, struct bj_rows *rows, bool *cut)
         *cut = rows->n == c->worker->conf->max_rows;
         if (*cut)
             break;
-        put_row(rows, st);
+        original_put_row(rows, st);
     }
     bj_query_free(&q);
     return r;
@@ -299,7 +301,8 @@ static int reply_jobs(struct job_list *a)
     }
     bj_buf_free(&found);
     return r < 0 && a->strict && !bj_reader_broken(r)
-               ? refuse(c, "Data error", "Failed to retrieve user jobs")
+               ? original_refuse(c, "Data error",
+                                 "Failed to retrieve user jobs")
                : r;
 }
 
@@ -348,7 +351,7 @@ static int on_accounts(struct bj_call *c)
     return 0;
 }
 
-static int on_health(struct bj_call *c)
+static int original_on_health(struct bj_call *c)
 {
     bool ok = bj_reader_begin(c->worker->reader, NULL) == 0;
     if (ok)
@@ -361,7 +364,7 @@ static int on_health(struct bj_call *c)
 const struct bj_endpoint bj_endpoints_original[] = {
     {.path = "/api/health",
      .methods = BJ_HTTP_GET,
-     .run = on_health,
+     .run = original_on_health,
      .help = "OK or KO, as in the original server.",
      .type = "text/plain"},
     {.path = "/api/accounts",

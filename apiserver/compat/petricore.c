@@ -101,7 +101,7 @@ static void put_int(struct bj_buf *b, const char *key, int64_t v)
 }
 
 /* v / by, with three digits. */
-static void put_number(struct bj_buf *b, int64_t v, double by)
+static void petricore_put_number(struct bj_buf *b, int64_t v, double by)
 {
     if (v == BJ_SQL_NULL || !(by > 0))
         bj_buf_str(b, "null");
@@ -112,10 +112,11 @@ static void put_number(struct bj_buf *b, int64_t v, double by)
 static void put_ratio(struct bj_buf *b, const char *key, int64_t v, double by)
 {
     bj_buf_printf(b, "\"%s\":", key);
-    put_number(b, v, by);
+    petricore_put_number(b, v, by);
 }
 
-static void put_text(struct bj_buf *b, const char *key, struct bj_slice s)
+static void petricore_put_text(struct bj_buf *b, const char *key,
+                               struct bj_slice s)
 {
     bj_buf_printf(b, "\"%s\":", key);
     if (s.p)
@@ -124,7 +125,8 @@ static void put_text(struct bj_buf *b, const char *key, struct bj_slice s)
         bj_buf_str(b, "null");
 }
 
-static int64_t number(const struct bj_report *r, enum bj_report_column c)
+static int64_t petricore_number(const struct bj_report *r,
+                                enum bj_report_column c)
 {
     return bj_report_number(r, c);
 }
@@ -150,19 +152,19 @@ static void put_tres(struct bj_buf *b, const struct bj_report *r,
                     : BJ_SQL_NULL;
     put_int(b, "alloc_tres\":{\"billing", n);
     bj_buf_str(b, ",");
-    put_int(b, "alloc_cpu", number(r, BJ_REPORT_CPUS));
+    put_int(b, "alloc_cpu", petricore_number(r, BJ_REPORT_CPUS));
     bj_buf_str(b, ",");
-    put_text(b, "alloc_mem", tres_of(x->tres, "mem"));
+    petricore_put_text(b, "alloc_mem", tres_of(x->tres, "mem"));
     bj_buf_str(b, ",");
-    put_int(b, "alloc_nodes", number(r, BJ_REPORT_NODES));
+    put_int(b, "alloc_nodes", petricore_number(r, BJ_REPORT_NODES));
     bj_buf_str(b, "}");
 }
 
 static void put_cpu(struct bj_buf *b, const struct bj_report *r)
 {
     const struct bj_report_figure *f = &r->figure[BJ_FIGURE_CPU];
-    const int64_t cpus = number(r, BJ_REPORT_CPUS);
-    const int64_t elapsed = number(r, BJ_REPORT_ELAPSED);
+    const int64_t cpus = petricore_number(r, BJ_REPORT_CPUS);
+    const int64_t elapsed = petricore_number(r, BJ_REPORT_ELAPSED);
     put_int(b, "cpu\":{\"available\":{\"amount", cpus);
     bj_buf_str(b, ",\"unit\":\"cores\"},");
     put_ratio(b, "used\":{\"amount", f->used, 1e6 * (double)elapsed);
@@ -195,18 +197,18 @@ static void put_gpu_values(struct bj_buf *b, const struct bj_report *r)
     bj_buf_str(b, "\"metrics\":{\"avg_utilization_gpu\":[");
     for (size_t i = 0; i < r->gpus; i++) {
         bj_buf_str(b, i > 0 ? "," : "");
-        put_number(b, r->gpu[i].busy_ppm, 1e4);
+        petricore_put_number(b, r->gpu[i].busy_ppm, 1e4);
     }
     bj_buf_str(b, "],\"max_memory_used\":[");
     for (size_t i = 0; i < r->gpus; i++) {
         bj_buf_str(b, i > 0 ? "," : "");
-        put_number(b, r->gpu[i].memory_peak, MIB);
+        petricore_put_number(b, r->gpu[i].memory_peak, MIB);
     }
     bj_buf_str(b, "]}}");
 }
 
 /* Append GPUs by node: {"n1":["0","1"]}.  The report has them in that order. */
-static void put_gpus(struct bj_buf *b, const struct bj_report *r)
+static void petricore_put_gpus(struct bj_buf *b, const struct bj_report *r)
 {
     bj_buf_str(b, "\"gpu\":{\"alloc_gpu\":{");
     for (size_t i = 0; i < r->gpus; i++) {
@@ -247,17 +249,17 @@ static void put_usage(struct bj_buf *b, const struct bj_report *r,
 {
     struct bj_slice id = bj_report_text(r, BJ_REPORT_JOBID);
     const int64_t scratch = x->number[BJ_PETRICORE_SCRATCH];
-    const int64_t elapsed = number(r, BJ_REPORT_ELAPSED);
+    const int64_t elapsed = petricore_number(r, BJ_REPORT_ELAPSED);
     uint64_t n;
     bj_buf_str(b, "{");
     if (bj_slice_u64(id, &n) == 0 && n <= INT64_MAX)
         put_int(b, "jobid", (int64_t)n);
     else
-        put_text(b, "jobid", id);
+        petricore_put_text(b, "jobid", id);
     bj_buf_str(b, ",");
-    put_text(b, "sponsor", bj_report_text(r, BJ_REPORT_ACCOUNT));
+    petricore_put_text(b, "sponsor", bj_report_text(r, BJ_REPORT_ACCOUNT));
     bj_buf_str(b, ",");
-    put_text(b, "username", bj_report_text(r, BJ_REPORT_USER));
+    petricore_put_text(b, "username", bj_report_text(r, BJ_REPORT_USER));
     bj_buf_str(b, ",\"runtime\":\"");
     bj_original_elapsed(elapsed > 0 ? (uint64_t)elapsed : 0, b);
     bj_buf_printf(b, "\",\"uses_scratch\":%s,",
@@ -272,7 +274,7 @@ static void put_usage(struct bj_buf *b, const struct bj_report *r,
     bj_buf_str(b, ",");
     put_memory(b, r);
     bj_buf_str(b, ",");
-    put_gpus(b, r);
+    petricore_put_gpus(b, r);
     bj_buf_str(b, ",");
     put_io(b, r, x);
     bj_buf_str(b, "}\n");
@@ -308,8 +310,8 @@ struct person {
 
 /* Append the newest jobs that the caller may see, and get the user's uid from
  * one of them. */
-static int put_jobs(struct bj_call *c, struct bj_params *p,
-                    struct person *person, struct bj_buf *b)
+static int petricore_put_jobs(struct bj_call *c, struct bj_params *p,
+                              struct person *person, struct bj_buf *b)
 {
     struct bj_query q = {0};
     struct bj_st *st = NULL;
@@ -424,7 +426,7 @@ static int petricore_user(struct bj_call *c)
     struct bj_params p;
     int r = bj_params_read(c, c->endpoint->params, &p);
     if (r == 0)
-        r = put_jobs(c, &p, &person, &jobs);
+        r = petricore_put_jobs(c, &p, &person, &jobs);
     if (r == 0 && !person.found &&
         !bj_slice_eq(person.name, bj_slice_str(c->identity.user)))
         r = bj_call_refuse(c, 404,
@@ -433,7 +435,7 @@ static int petricore_user(struct bj_call *c)
         struct bj_buf *b = &c->reply->body;
         c->reply->type = "application/json";
         bj_buf_str(b, "{\"user\":{");
-        put_text(b, "username", person.name);
+        petricore_put_text(b, "username", person.name);
         bj_buf_str(b, ",");
         put_int(b, "uid", person.uid);
         bj_buf_str(b, "},\"jobs\":[");

@@ -53,8 +53,9 @@ static int read_body(struct bj_call *c, struct body *b)
 /* --- payloads --------------------------------------------------------------
  */
 
-static int put_value(struct bj_call *c, struct bj_params *p, unsigned mask,
-                     struct bj_slice name, const struct bj_json *v)
+static int simpod_put_value(struct bj_call *c, struct bj_params *p,
+                            unsigned mask, struct bj_slice name,
+                            const struct bj_json *v)
 {
     int r = 0;
     if (bj_json_kind(v) != BJ_JSON_ARRAY)
@@ -98,7 +99,7 @@ static int read_payload(struct bj_call *c, const struct bj_json *doc,
     for (int i = 0; i < 2; i++)
         BJ_JSON_EACH(v, bj_json_get(target, places[i]))
     if (r == 0 && bj_json_kind(v) != BJ_JSON_NULL)
-        r = put_value(c, p, mask, bj_json_key(v), v);
+        r = simpod_put_value(c, p, mask, bj_json_key(v), v);
     if (r == 0)
         r = read_filters(c, doc, mask, p);
     if (r == 0)
@@ -114,8 +115,8 @@ static int read_payload(struct bj_call *c, const struct bj_json *doc,
 /* --- /query ----------------------------------------------------------------
  */
 
-static void put_head(struct bj_buf *b, struct bj_slice ref, const char *type,
-                     bool first)
+static void simpod_put_head(struct bj_buf *b, struct bj_slice ref,
+                            const char *type, bool first)
 {
     bj_buf_str(b, first ? "{\"refId\":" : ",{\"refId\":");
     bj_json_string(b, ref);
@@ -135,8 +136,8 @@ static void put_column(struct bj_buf *b, const char *name, const char *type,
                            : "string");
 }
 
-static int put_jobs(struct bj_call *c, const struct bj_json *target,
-                    struct bj_buf *b)
+static int simpod_put_jobs(struct bj_call *c, const struct bj_json *target,
+                           struct bj_buf *b)
 {
     struct bj_params p;
     struct bj_picked k;
@@ -227,9 +228,9 @@ static int put_target(struct bj_call *c, const struct bj_json *target,
 {
     struct bj_slice name = bj_json_text(bj_json_get(target, "target"));
     struct bj_slice ref = bj_json_text(bj_json_get(target, "refId"));
-    put_head(b, ref, "", first);
+    simpod_put_head(b, ref, "", first);
     if (bj_slice_eq(name, BJ_SLICE("jobs")))
-        return put_jobs(c, target, b);
+        return simpod_put_jobs(c, target, b);
     if (bj_slice_eq(name, BJ_SLICE("usage")))
         return put_usage(c, target, b);
     for (unsigned i = 0; i < SERIES; i++)
@@ -415,8 +416,8 @@ struct annotations {
 };
 
 /* Append the text of a cell as a JSON string. */
-static void put_cell(struct bj_buf *b, const char *before,
-                     const struct bj_cells *row, const char *key)
+static void simpod_put_cell(struct bj_buf *b, const char *before,
+                            const struct bj_cells *row, const char *key)
 {
     struct bj_buf text = {0};
     bj_buf_str(&text, before);
@@ -443,12 +444,12 @@ static void put_annotation(void *ctx, const struct bj_cells *row)
         bj_cell_text(b, end);
     }
     bj_buf_str(b, ",\"title\":");
-    put_cell(b, "Job ", row, "display_id");
+    simpod_put_cell(b, "Job ", row, "display_id");
     bj_buf_str(b, ",\"text\":");
-    put_cell(b, "", row, "name");
+    simpod_put_cell(b, "", row, "name");
     for (unsigned i = 0; i < 3; i++) {
         bj_buf_str(b, i ? "," : ",\"tags\":[");
-        put_cell(b, "", row, tags[i]);
+        simpod_put_cell(b, "", row, tags[i]);
     }
     bj_buf_str(b, "]}");
     a->any = true;

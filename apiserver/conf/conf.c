@@ -258,7 +258,7 @@ void bj_api_conf_free(struct bj_api_conf *c)
         bj_opt_free(&sets[i]);
 }
 
-static int check(struct bj_api_conf *c, struct bj_err *err)
+static int conf_check(struct bj_api_conf *c, struct bj_err *err)
 {
     if (c->listen.n == 0)
         return bj_err_set(err, -EINVAL,
@@ -278,7 +278,7 @@ int bj_api_conf_load(struct bj_api_conf *c, int argc, char **argv,
     int r = bj_program_load(&c->program, sets, BJ_API_SETS, argc, argv, err);
     if (r < 0 || c->program.help || c->program.version)
         return r;
-    return check(c, err);
+    return conf_check(c, err);
 }
 
 int bj_api_conf_unread(const char *option, struct bj_err *err)

@@ -193,7 +193,7 @@ static const char *const presets[] = {
 
 enum { PRESETS = sizeof(presets) / sizeof(presets[0]) };
 
-static bool is_word(struct bj_slice s, bool colon)
+static bool gate_conf_is_word(struct bj_slice s, bool colon)
 {
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
@@ -212,7 +212,7 @@ static bool take_label(struct bj_slice word, const char *name,
     if (ret->n > 0 || !bj_slice_starts(word, want))
         return false;
     *ret = (struct bj_slice){word.p + want.n, word.n - want.n};
-    return ret->n > 0 && is_word(*ret, false);
+    return ret->n > 0 && gate_conf_is_word(*ret, false);
 }
 
 /* The slices of *ret point into text. */
@@ -224,7 +224,7 @@ static bool read_rule(const char *text, struct bj_promql_rule *ret)
         return false;
     ret->exact = ret->prefix.p[ret->prefix.n - 1] != '*';
     ret->prefix.n -= !ret->exact;
-    if (!is_word(ret->prefix, true))
+    if (!gate_conf_is_word(ret->prefix, true))
         return false;
     for (unsigned n = 0; bj_slice_word(&rest, &word); n++) {
         if (ret->public)

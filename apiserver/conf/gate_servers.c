@@ -70,7 +70,8 @@ static int take_value(struct bj_gate_server *s, enum kind kind, size_t off,
     return 0;
 }
 
-static int take_word(struct bj_gate_server *s, char *word, struct bj_err *err)
+static int gate_servers_take_word(struct bj_gate_server *s, char *word,
+                                  struct bj_err *err)
 {
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         size_t n = strlen(words[i].name);
@@ -128,7 +129,7 @@ static int read_entry(const char *text, struct bj_gate_server *ret,
         return bj_err_set(err, -EINVAL, "expected a URL");
     int r = bj_fetch_check(ret->client.url, err);
     for (char *w; r == 0 && (w = cut_word(&rest));)
-        r = take_word(ret, w, err);
+        r = gate_servers_take_word(ret, w, err);
     return r < 0 ? r : check_fit(ret, err);
 }
 
@@ -149,8 +150,8 @@ static bool has_own_access(const struct bj_prom_conf *c)
            c->headers.n > 0;
 }
 
-static int add(struct bj_gate_servers *all, const char *text,
-               const struct bj_prom_conf *prom, struct bj_err *err)
+static int gate_servers_add(struct bj_gate_servers *all, const char *text,
+                            const struct bj_prom_conf *prom, struct bj_err *err)
 {
     struct bj_gate_server *s = &all->v[all->n++];
     int r = read_entry(text, s, err);
@@ -182,7 +183,7 @@ int bj_gate_servers_read(const struct bj_strv *entries,
     if (!ret->v)
         return bj_err_set(err, -ENOMEM, "gate.servers");
     for (size_t i = 0; r == 0 && i < entries->n; i++)
-        r = add(ret, entries->v[i], prom, err);
+        r = gate_servers_add(ret, entries->v[i], prom, err);
     if (entries->n == 0 && prom->url && prom->url[0])
         ret->v[ret->n++].client = *prom;
     for (size_t i = 0; i < ret->n; i++)

@@ -78,7 +78,7 @@ struct bj_prompool {
     atomic_bool stop;         /* always false: a deadline ends each query */
 };
 
-static bool given(const char *s)
+static bool prompool_given(const char *s)
 {
     return s && s[0];
 }
@@ -86,7 +86,8 @@ static bool given(const char *s)
 int bj_prompool_check(const struct bj_prompool_conf *c, struct bj_err *err)
 {
     const struct bj_prom_conf *s = &c->server;
-    if (given(s->url) && given(s->user) != given(s->password_file))
+    if (prompool_given(s->url) &&
+        prompool_given(s->user) != prompool_given(s->password_file))
         return bj_err_set(err, -EINVAL,
                           "prometheus.user and prometheus.password-file must "
                           "be given together");
@@ -97,7 +98,7 @@ int bj_prompool_check(const struct bj_prompool_conf *c, struct bj_err *err)
  */
 
 /* Copy all texts of a configuration. */
-static char **text_of(struct bj_prom_conf *c, unsigned i)
+static char **prompool_text_of(struct bj_prom_conf *c, unsigned i)
 {
     char **const all[] = {&c->url,        &c->user,    &c->password_file,
                           &c->token_file, &c->ca_file, &c->cert_file,
@@ -111,8 +112,9 @@ static int copy_conf(struct bj_prom_conf *to, const struct bj_prom_conf *from)
     int r = 0;
     *to = (struct bj_prom_conf){.timeout_usec = c.timeout_usec,
                                 .max_bytes = ANSWER_BYTES};
-    for (unsigned i = 0; r == 0 && text_of(to, i); i++)
-        if (*text_of(&c, i) && !(*text_of(to, i) = strdup(*text_of(&c, i))))
+    for (unsigned i = 0; r == 0 && prompool_text_of(to, i); i++)
+        if (*prompool_text_of(&c, i) &&
+            !(*prompool_text_of(to, i) = strdup(*prompool_text_of(&c, i))))
             r = -ENOMEM;
     for (size_t i = 0; r == 0 && i < c.headers.n; i++)
         r = bj_strv_add(&to->headers, strdup(c.headers.v[i])) ? 0 : -ENOMEM;
@@ -123,7 +125,7 @@ int bj_prompool_new(const struct bj_prompool_conf *conf,
                     struct bj_prompool **ret, struct bj_err *err)
 {
     *ret = NULL;
-    if (!given(conf->server.url))
+    if (!prompool_given(conf->server.url))
         return 0;
     struct bj_prompool *p = calloc(1, sizeof(*p));
     if (!p)
@@ -161,8 +163,8 @@ void bj_prompool_unref(struct bj_prompool *p)
     while (p->n_idle > 0)
         bj_prom_free(p->idle[--p->n_idle]);
     pthread_mutex_destroy(&p->lock);
-    for (unsigned i = 0; text_of(&p->conf, i); i++)
-        free(*text_of(&p->conf, i));
+    for (unsigned i = 0; prompool_text_of(&p->conf, i); i++)
+        free(*prompool_text_of(&p->conf, i));
     bj_strv_free(&p->conf.headers);
     free(p);
 }

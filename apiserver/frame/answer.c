@@ -20,7 +20,8 @@ static const char *method_name(unsigned method)
                                     : "?";
 }
 
-static void copy(char *to, size_t n, const char *text, const char *without)
+static void answer_copy(char *to, size_t n, const char *text,
+                        const char *without)
 {
     snprintf(to, n, "%s", text[0] ? text : without);
 }
@@ -29,10 +30,10 @@ void bj_request_log_begin(struct bj_request_log *l, const struct bj_call *c,
                           struct bj_api_count *count, uint64_t start_usec)
 {
     char peer[BJ_PEER_BYTES];
-    copy(l->id, sizeof(l->id), c->request_id, "-");
-    copy(l->client, sizeof(l->client), bj_peer_name(c->req, peer), "?");
-    copy(l->user, sizeof(l->user), c->identity.user, "-");
-    copy(l->about, sizeof(l->about), c->about, "everybody");
+    answer_copy(l->id, sizeof(l->id), c->request_id, "-");
+    answer_copy(l->client, sizeof(l->client), bj_peer_name(c->req, peer), "?");
+    answer_copy(l->user, sizeof(l->user), c->identity.user, "-");
+    answer_copy(l->about, sizeof(l->about), c->about, "everybody");
     l->method = method_name(c->req->method);
     l->endpoint = c->endpoint ? c->endpoint->path : "?";
     l->admin = c->identity.admin;
@@ -198,8 +199,8 @@ static bool admit_query(struct bj_call *c)
 
 /* A pattern may have one '*', which matches a name: at least one byte, without
  * a slash; or end with '**', which matches anything. */
-static bool fits(const char *pattern, struct bj_slice path,
-                 struct bj_slice *ret_tail)
+static bool answer_fits(const char *pattern, struct bj_slice path,
+                        struct bj_slice *ret_tail)
 {
     struct bj_slice want = bj_slice_str(pattern);
     const char *star = memchr(pattern, '*', want.n);
@@ -220,7 +221,7 @@ unsigned bj_answer_find(struct bj_call *c, struct bj_slice path)
 {
     unsigned i = 0;
     for (; c->worker->endpoint[i]; i++)
-        if (fits(c->worker->endpoint[i]->path + 1, path, &c->tail)) {
+        if (answer_fits(c->worker->endpoint[i]->path + 1, path, &c->tail)) {
             c->endpoint = c->worker->endpoint[i];
             return i;
         }
@@ -240,7 +241,7 @@ static const char *allowed(unsigned methods)
                : "GET, HEAD";
 }
 
-static int failed(struct bj_call *c, int code)
+static int answer_failed(struct bj_call *c, int code)
 {
     char text[320];
     if (code == -EINTR)
@@ -317,10 +318,10 @@ static int first_part(struct bj_call *c)
 }
 
 /* Convert the result of run or after to a response. */
-static void settle(struct bj_call *c, int r)
+static void answer_settle(struct bj_call *c, int r)
 {
     if (r < 0)
-        r = failed(c, r);
+        r = answer_failed(c, r);
     if (r > 0 && c->endpoint->refused)
         c->endpoint->refused(c);
     if (r == 0 && !c->work && !c->forward)
@@ -345,7 +346,7 @@ static int authenticate(struct bj_call *c)
 }
 
 /* Check the path and the method: 0, or a refusal. */
-static int check(struct bj_call *c)
+static int answer_check(struct bj_call *c)
 {
     int r = admit_request(c);
     if (r != 0)
@@ -360,14 +361,14 @@ static int check(struct bj_call *c)
     return bj_call_refuse(c, 405, "This path does not allow that method.");
 }
 
-static void begin(struct bj_call *c)
+static void answer_begin(struct bj_call *c)
 {
     struct bj_request *t = bj_request_of(c);
     int r = 0;
     bj_call_header(c, "Cache-Control", "no-store");
     bj_call_header(c, "X-Content-Type-Options", "nosniff");
     bj_call_header(c, "X-Request-Id", c->request_id);
-    if (!t->checked && check(c) != 0)
+    if (!t->checked && answer_check(c) != 0)
         return;
     if (c->endpoint->needs & BJ_NEED_USER)
         r = authenticate(c);
@@ -380,7 +381,7 @@ static void begin(struct bj_call *c)
     if (t->parked)
         t->settings = bj_settings_ref(c->worker->settings);
     else
-        settle(c, r == 0 ? first_part(c) : r);
+        answer_settle(c, r == 0 ? first_part(c) : r);
 }
 
 /* The options, including the access rules of the user, may have changed while
@@ -391,7 +392,7 @@ static void resume(struct bj_call *c)
     int r = t->settings == c->worker->settings ? 0 : authenticate(c);
     bj_settings_unref(t->settings);
     t->settings = NULL;
-    settle(c, r == 0 ? first_part(c) : r);
+    answer_settle(c, r == 0 ? first_part(c) : r);
 }
 
 void bj_answer(struct bj_call *c)
@@ -400,13 +401,13 @@ void bj_answer(struct bj_call *c)
     if (bj_request_of(c)->settings)
         resume(c);
     else
-        begin(c);
+        answer_begin(c);
 }
 
 void bj_answer_rest(struct bj_call *c)
 {
     bj_texts_use(c->texts);
-    settle(c, c->endpoint->after(c));
+    answer_settle(c, c->endpoint->after(c));
 }
 
 void bj_answer_end(struct bj_call *c)

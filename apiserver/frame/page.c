@@ -62,8 +62,8 @@ static void put_percent(struct bj_buf *b, enum bj_page_form form,
 
 /* Append a value of a form that is rounded; bytes are whole, other values
  * millionths. */
-static void put_number(struct bj_buf *b, enum bj_page_form form, int64_t v,
-                       bool judged)
+static void page_put_number(struct bj_buf *b, enum bj_page_form form, int64_t v,
+                            bool judged)
 {
     static const enum bj_value_unit units[] = {
         [BJ_SHOW_SECONDS] = BJ_UNIT_SECONDS,
@@ -96,7 +96,7 @@ void bj_page_amount(struct bj_buf *b, enum bj_page_form form, double v)
     if (form == BJ_SHOW_BYTES)
         bj_amount(b, BJ_AMOUNT_BYTES, v);
     else if (v < 9e12)
-        put_number(b, form, (int64_t)(v * 1e6 + 0.5), true);
+        page_put_number(b, form, (int64_t)(v * 1e6 + 0.5), true);
     else
         bj_amount(b, BJ_AMOUNT_PLAIN, v);
 }
@@ -185,8 +185,8 @@ static void put_filter(struct bj_buf *b, enum bj_page_form form,
 }
 
 /* Append text, which may run in either direction. */
-static void put_text(struct bj_buf *b, enum bj_page_form form,
-                     const struct bj_cell *v)
+static void page_put_text(struct bj_buf *b, enum bj_page_form form,
+                          const struct bj_cell *v)
 {
     if (form == BJ_SHOW_STATE) {
         bj_buf_str(b, "<b class=\"");
@@ -227,8 +227,8 @@ static void put_month_end(struct bj_buf *b, struct bj_slice month)
 }
 
 /* Append a group of the usage, as a link to its parts. */
-static void put_group(struct bj_buf *b, const char *key, struct bj_slice name,
-                      const struct bj_page_place *at)
+static void page_put_group(struct bj_buf *b, const char *key,
+                           struct bj_slice name, const struct bj_page_place *at)
 {
     static const struct {
         const char *key, *path;
@@ -344,7 +344,7 @@ void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
     else if (form == BJ_SHOW_FINDINGS && v->kind == BJ_CELL_TEXT)
         put_findings(b, v->text, at);
     else if (form == BJ_SHOW_GROUP && v->kind == BJ_CELL_TEXT)
-        put_group(b, k->key, v->text, at);
+        page_put_group(b, k->key, v->text, at);
     else if (form == BJ_SHOW_REASON && v->kind == BJ_CELL_TEXT)
         put_reason(b, v->text);
     else if (form == BJ_SHOW_MONEY)
@@ -354,9 +354,9 @@ void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
         put_filter(b, form, v, to_root);
     else if (form > BJ_SHOW_NUMBER &&
              scale(v, form == BJ_SHOW_BYTES ? 0 : DIGITS, &n))
-        put_number(b, form, n, is_judged(row, coverage_of(form)));
+        page_put_number(b, form, n, is_judged(row, coverage_of(form)));
     else
-        put_text(b, form, v);
+        page_put_text(b, form, v);
     if (!bj_cell_is_empty(v) && coverage_of(form))
         put_coverage(b, row, coverage_of(form));
     if (form == BJ_SHOW_MONEY)
@@ -416,7 +416,7 @@ static void put_sort(const struct bj_page_table *t,
     bj_buf_str(t->b, "</th>");
 }
 
-static void put_head(const struct bj_page_table *t)
+static void page_put_head(const struct bj_page_table *t)
 {
     bj_buf_str(t->b, "<div class=\"wide\"><table class=\"cards\"><thead><tr>");
     for (const struct bj_page_column *k = t->columns; k->key; k++)
@@ -428,13 +428,13 @@ static void put_head(const struct bj_page_table *t)
     bj_buf_str(t->b, "</tr></thead><tbody>\n");
 }
 
-static void put_row(void *ctx, const struct bj_cells *row)
+static void page_put_row(void *ctx, const struct bj_cells *row)
 {
     struct bj_page_table *t = ctx;
     if (t->needs && bj_cell_is_empty(bj_cells_get(row, t->needs)))
         return;
     if (t->rows++ == 0)
-        put_head(t);
+        page_put_head(t);
     if (t->most > 0 && t->rows > t->most)
         return;
     bj_buf_str(t->b, "<tr>");
@@ -465,7 +465,7 @@ void bj_page_table_begin(struct bj_page_table *t, struct bj_buf *b,
     t->needs = t->link = NULL;
     t->sorted = (struct bj_slice){0};
     t->ascending = false;
-    t->cells.row = put_row;
+    t->cells.row = page_put_row;
     t->cells.ctx = t;
     t->cells.text = (struct bj_buf){0};
 }

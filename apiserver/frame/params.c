@@ -202,7 +202,8 @@ int bj_param_time(struct bj_slice s, int64_t now_sec, bool end, int64_t *ret)
     return *ret < 0 ? -EINVAL : 0;
 }
 
-static int wrong(struct reading *r, enum bj_param which, const char *what)
+static int params_wrong(struct reading *r, enum bj_param which,
+                        const char *what)
 {
     return bj_call_refuse(r->c, 400, "The parameter %s %s.",
                           bj_param_rules[which].name, what);
@@ -274,17 +275,17 @@ static int add_flag(struct reading *r, enum bj_param which, struct bj_slice s)
                bj_slice_eq(s, BJ_SLICE("1"));
     if (!yes && !bj_slice_eq(s, BJ_SLICE("false")) &&
         !bj_slice_eq(s, BJ_SLICE("0")))
-        return wrong(r, which, "must be true or false");
+        return params_wrong(r, which, "must be true or false");
     r->p->given[which] = true;
     r->p->number[which] = yes;
     return 0;
 }
 
-static int add(struct reading *r, enum bj_param which, struct bj_slice s)
+static int params_add(struct reading *r, enum bj_param which, struct bj_slice s)
 {
     uint64_t v;
     if (s.n > 0 && memchr(s.p, '\0', s.n))
-        return wrong(r, which, "contains a NUL");
+        return params_wrong(r, which, "contains a NUL");
     switch (bj_param_rules[which].kind) {
     case BJ_PARAM_LIST:
         return add_list(r, which, s);
@@ -292,20 +293,20 @@ static int add(struct reading *r, enum bj_param which, struct bj_slice s)
         return add_flag(r, which, s);
     case BJ_PARAM_TEXT:
         if (r->p->given[which])
-            return wrong(r, which, "is given twice");
+            return params_wrong(r, which, "is given twice");
         return s.n == 0 ? 0 : add_value(r, which, s);
     case BJ_PARAM_TIME:
         if (s.n == 0)
             return 0;
         if (bj_param_time(s, r->c->now_sec, which == BJ_PARAM_TO,
                           &r->p->number[which]) < 0)
-            return wrong(r, which, "must be a time: " BJ_PARAM_TIMES);
+            return params_wrong(r, which, "must be a time: " BJ_PARAM_TIMES);
         break;
     case BJ_PARAM_UINT:
         if (s.n == 0)
             return 0;
         if (bj_slice_u64(s, &v) < 0 || v > INT64_MAX)
-            return wrong(r, which, "must be a whole number");
+            return params_wrong(r, which, "must be a whole number");
         r->p->number[which] = (int64_t)v;
         break;
     }
@@ -314,7 +315,7 @@ static int add(struct reading *r, enum bj_param which, struct bj_slice s)
 }
 
 /* Find a parameter by its name; -1: unknown. */
-static int find(unsigned mask, struct bj_slice name)
+static int params_find(unsigned mask, struct bj_slice name)
 {
     for (int i = 0; i < BJ_PARAMS; i++)
         if ((mask & 1u << i) &&
@@ -347,9 +348,9 @@ static int on_arg(void *ctx, struct bj_slice key, struct bj_slice value)
     bool var = bj_slice_starts(key, BJ_SLICE("var-"));
     if (var)
         name = (struct bj_slice){key.p + 4, key.n - 4};
-    int which = find(r->mask, name);
+    int which = params_find(r->mask, name);
     if (which >= 0)
-        return add(r, (enum bj_param)which, value);
+        return params_add(r, (enum bj_param)which, value);
     if (var)
         return 0;
     return unknown(r, key);
@@ -374,8 +375,8 @@ int bj_params_put(struct bj_call *c, struct bj_params *p, unsigned mask,
                   struct bj_slice name, struct bj_slice value)
 {
     struct reading r = {c, p, mask};
-    int which = find(mask, name);
-    return which < 0 ? 0 : add(&r, (enum bj_param)which, value);
+    int which = params_find(mask, name);
+    return which < 0 ? 0 : params_add(&r, (enum bj_param)which, value);
 }
 
 int bj_params_read(struct bj_call *c, unsigned mask, struct bj_params *ret)
@@ -390,7 +391,7 @@ int bj_params_read(struct bj_call *c, unsigned mask, struct bj_params *ret)
     struct bj_slice format = bj_params_text(ret, BJ_PARAM_FORMAT);
     if (rc == 0 && format.n > 0 && !bj_slice_eq(format, BJ_SLICE("csv")) &&
         !bj_slice_eq(format, BJ_SLICE("json")))
-        return wrong(&r, BJ_PARAM_FORMAT, "must be json or csv");
+        return params_wrong(&r, BJ_PARAM_FORMAT, "must be json or csv");
     return rc;
 }
 

@@ -154,7 +154,7 @@ static void column(struct bj_query *q, const char *alias, const char *name)
     bj_buf_printf(&q->b.sql, "%s%s.\"%s\"", q->named ? "+" : "", alias, name);
 }
 
-static bool wanted(const struct bj_query *q, unsigned branch)
+static bool query_wanted(const struct bj_query *q, unsigned branch)
 {
     return !q->branch || *q->branch == branch;
 }
@@ -188,12 +188,12 @@ int bj_query_visible(struct bj_query *q, struct bj_call *c, bool mine,
     int r = bj_words_find(c->reader, BJ_WORD_USER,
                           bj_slice_str(c->identity.user), &id, &c->err);
     bj_query_sql(q, " AND (");
-    if (wanted(q, 0)) {
+    if (query_wanted(q, 0)) {
         alternative(q, alias, "user", id, first);
         first = false;
     }
     for (unsigned i = 0; r == 0 && !mine && i < c->identity.accounts; i++) {
-        if (!wanted(q, i + 1))
+        if (!query_wanted(q, i + 1))
             continue;
         r = bj_words_find(c->reader, BJ_WORD_ACCOUNT, c->identity.account[i],
                           &id, &c->err);

@@ -153,7 +153,8 @@ int bj_reader_new(const struct bj_reader_options *opt, struct bj_reader **ret,
 /* Make the connection read-only, and add the SQL functions of the API.
  * PostgreSQL cannot call them: its queries end at the deadline, without partial
  * results. */
-static int set_up(struct bj_reader *r, struct bj_db *db, struct bj_err *err)
+static int reader_set_up(struct bj_reader *r, struct bj_db *db,
+                         struct bj_err *err)
 {
     bj_db_fence(db);
     if (bj_db_dialect(db) != BJ_DIALECT_SQLITE)
@@ -173,7 +174,7 @@ static int open_store(struct bj_reader *r, struct bj_err *err)
     int rc = bj_store_open(&opt, &store, err);
     if (rc < 0)
         return rc;
-    rc = set_up(r, bj_store_db(store), err);
+    rc = reader_set_up(r, bj_store_db(store), err);
     if (rc < 0) {
         bj_store_close(store);
         return rc;
@@ -185,7 +186,7 @@ static int open_store(struct bj_reader *r, struct bj_err *err)
     return 0;
 }
 
-static int begin(struct bj_reader *r, struct bj_err *err)
+static int reader_begin(struct bj_reader *r, struct bj_err *err)
 {
     struct bj_db *db = bj_store_db(r->store);
     int64_t now = 0;
@@ -211,12 +212,12 @@ int bj_reader_begin(struct bj_reader *r, struct bj_err *err)
     else if (bj_db_is_lost(bj_store_db(r->store)))
         open_store(r, NULL); /* incomplete: keep the old one */
     if (rc == 0)
-        rc = begin(r, err);
+        rc = reader_begin(r, err);
     if (rc < 0 && r->store && bj_reader_broken(rc)) {
         bj_reader_close(r);
         rc = open_store(r, err);
         if (rc == 0)
-            rc = begin(r, err);
+            rc = reader_begin(r, err);
     }
     if (rc < 0)
         bj_reader_end(r);
@@ -240,7 +241,7 @@ void bj_reader_end(struct bj_reader *r)
 
 /* The slot of a statement: its own, else the slot not used for the longest
  * time. */
-static struct statement *place(struct bj_reader *r, const char *sql)
+static struct statement *reader_place(struct bj_reader *r, const char *sql)
 {
     struct statement *oldest = &r->statement[0];
     for (int i = 0; i < STATEMENTS; i++) {
@@ -263,7 +264,7 @@ struct bj_db *bj_reader_db(const struct bj_reader *r)
 int bj_reader_prepare(struct bj_reader *r, const char *sql, struct bj_st **ret,
                       struct bj_err *err)
 {
-    struct statement *s = place(r, sql);
+    struct statement *s = reader_place(r, sql);
     if (!s->st) {
         int rc = bj_db_prepare(bj_store_db(r->store), sql, &s->st, err);
         if (rc < 0)

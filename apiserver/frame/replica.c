@@ -21,7 +21,8 @@ static int64_t limit_lag(struct bj_replica *p, uint64_t now_usec, int64_t msec)
     return msec == BJ_SQL_NULL || msec > since ? since : msec;
 }
 
-static int query(struct bj_replica *p, struct bj_call *c, uint64_t now_usec)
+static int replica_query(struct bj_replica *p, struct bj_call *c,
+                         uint64_t now_usec)
 {
     int64_t msec = BJ_REPLICA_NONE;
     int r = bj_db_replica(bj_reader_db(c->worker->reader), &msec, &c->err);
@@ -45,7 +46,7 @@ int bj_replica_read_lag(struct bj_call *c)
 {
     struct bj_replica *p = &c->worker->server->replica;
     uint64_t now_usec = bj_clock_boot_usec();
-    int r = is_due(p, now_usec) ? query(p, c, now_usec) : 0;
+    int r = is_due(p, now_usec) ? replica_query(p, c, now_usec) : 0;
     int64_t msec = __atomic_load_n(&p->lag_msec, __ATOMIC_RELAXED);
     if (msec == BJ_SQL_NULL)
         snprintf(c->lag, sizeof(c->lag), "null");

@@ -13,9 +13,9 @@ static void drop_conf(struct bj_api_conf *conf)
 }
 
 /* Settings with a reference to conf, and to prom if there is one. */
-static int make(struct bj_api_conf *conf, struct bj_secrets *secrets,
-                struct bj_prompool *prom, struct bj_settings **ret,
-                struct bj_err *err)
+static int settings_make(struct bj_api_conf *conf, struct bj_secrets *secrets,
+                         struct bj_prompool *prom, struct bj_settings **ret,
+                         struct bj_err *err)
 {
     struct bj_settings *s = calloc(1, sizeof(*s));
     __atomic_fetch_add(&conf->refs, 1, __ATOMIC_RELAXED);
@@ -48,7 +48,7 @@ int bj_settings_new(struct bj_api_conf *conf, struct bj_secrets *secrets,
                     struct bj_settings **ret, struct bj_err *err)
 {
     struct bj_settings *s;
-    int r = make(conf, secrets, NULL, &s, err);
+    int r = settings_make(conf, secrets, NULL, &s, err);
     if (r < 0)
         return r;
     r = try_files(conf, err);
@@ -64,7 +64,7 @@ int bj_settings_new(struct bj_api_conf *conf, struct bj_secrets *secrets,
 int bj_settings_renew(struct bj_settings *old, struct bj_settings **ret,
                       struct bj_err *err)
 {
-    return make(old->conf, old->secrets, old->prom, ret, err);
+    return settings_make(old->conf, old->secrets, old->prom, ret, err);
 }
 
 struct bj_settings *bj_settings_ref(struct bj_settings *s)

@@ -177,7 +177,7 @@ static int on_param(void *ctx, struct bj_slice key, struct bj_slice value)
 /* --- the form --------------------------------------------------------------
  */
 
-static int hex(char c)
+static int gate_hex(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -199,8 +199,8 @@ static bool decode(struct bj_slice s, struct bj_arena *arena,
         if (c == '+') {
             c = ' ';
         } else if (c == '%') {
-            int high = i + 2 < s.n ? hex(s.p[i + 1]) : -1;
-            int low = high < 0 ? -1 : hex(s.p[i + 2]);
+            int high = i + 2 < s.n ? gate_hex(s.p[i + 1]) : -1;
+            int low = high < 0 ? -1 : gate_hex(s.p[i + 2]);
             if (low < 0)
                 return false;
             c = (char)(high * 16 + low);
@@ -402,7 +402,7 @@ static int check_cost(struct bj_call *c, const struct bj_promql_node *tree,
 /* --- restriction ------------------------------------------------------------
  */
 
-static int refuse(struct bj_call *c, int code, const struct bj_err *err)
+static int gate_refuse(struct bj_call *c, int code, const struct bj_err *err)
 {
     if (code == -ENOMEM)
         return bj_call_refuse(c, 500, "The server is out of memory.");
@@ -418,15 +418,15 @@ static struct bj_promql_viewer viewer_of(const struct bj_call *c)
                                      .rules = {conf->rule, conf->rules}};
 }
 
-static int parse(struct bj_call *c, const struct bj_gate_params *p,
-                 const struct bj_promql_times *times, struct bj_arena *arena,
-                 const struct bj_promql_node **ret)
+static int gate_parse(struct bj_call *c, const struct bj_gate_params *p,
+                      const struct bj_promql_times *times,
+                      struct bj_arena *arena, const struct bj_promql_node **ret)
 {
     struct bj_err err = {0};
     if (p->text[BJ_GATE_QUERY].n == 0)
         return bj_call_refuse(c, 400, "The parameter query is required.");
     int r = bj_promql_parse(p->text[BJ_GATE_QUERY], times, arena, ret, &err);
-    return r == 0 ? 0 : refuse(c, r, &err);
+    return r == 0 ? 0 : gate_refuse(c, r, &err);
 }
 
 static int put_tree(struct bj_call *c, const char *name,
@@ -467,11 +467,11 @@ static int gate_put_query(struct bj_call *c, const struct bj_gate_params *p,
     struct bj_err err = {0};
     int r = times == BJ_GATE_RANGED ? check_steps(c, p) : 0;
     if (r == 0)
-        r = parse(c, p,
-                  times == BJ_GATE_RANGED    ? &t
-                  : times == BJ_GATE_INSTANT ? &instant
-                                             : NULL,
-                  arena, &tree);
+        r = gate_parse(c, p,
+                       times == BJ_GATE_RANGED    ? &t
+                       : times == BJ_GATE_INSTANT ? &instant
+                                                  : NULL,
+                       arena, &tree);
     if (r == 0)
         r = check_cost(c, tree, (uint64_t)(at.to_ms - at.from_ms));
     if (r != 0)
@@ -479,7 +479,7 @@ static int gate_put_query(struct bj_call *c, const struct bj_gate_params *p,
     *ret = bj_promql_reach(tree, at);
     if (!c->identity.admin &&
         (r = bj_promql_restrict(tree, &viewer, arena, &tree, &err)) < 0)
-        return refuse(c, r, &err);
+        return gate_refuse(c, r, &err);
     return put_tree(c, "query", tree, b);
 }
 
@@ -520,7 +520,7 @@ static int put_match(struct bj_call *c, const struct bj_promql_node *tree,
     if (!c->identity.admin)
         n = bj_promql_restrict_match(tree, &viewer, arena, all, &err);
     if (n < 0)
-        return refuse(c, n, &err);
+        return gate_refuse(c, n, &err);
     for (int i = 0; r == 0 && i < n; i++)
         r = put_tree(c, "match[]", all[i], b);
     return r;
@@ -536,7 +536,7 @@ static int gate_put_matches(struct bj_call *c, const struct bj_gate_params *p,
     for (unsigned i = 0; r == 0 && i < p->matches; i++) {
         const struct bj_promql_node *tree = NULL;
         r = bj_promql_parse_selector(p->match[i], arena, &tree, &err);
-        r = r < 0 ? refuse(c, r, &err) : put_match(c, tree, arena, b);
+        r = r < 0 ? gate_refuse(c, r, &err) : put_match(c, tree, arena, b);
     }
     return r;
 }
@@ -546,7 +546,7 @@ static int gate_put_text(struct bj_call *c, const struct bj_gate_params *p,
                          struct bj_arena *arena, struct bj_buf *b)
 {
     const struct bj_promql_node *tree = NULL;
-    int r = parse(c, p, NULL, arena, &tree);
+    int r = gate_parse(c, p, NULL, arena, &tree);
     if (r == 0)
         gate_param_put(b, "query", p->text[BJ_GATE_QUERY]);
     return r;
@@ -570,7 +570,7 @@ static void put_timeout(struct bj_gate_job *j, const struct bj_gate_params *p)
     gate_time_put(&j->form, BJ_GATE_TIMEOUT, (int64_t)(usec / 1000));
 }
 
-static int fill(struct bj_call *c, struct bj_gate_job *j, fill_t *how)
+static int gate_fill(struct bj_call *c, struct bj_gate_job *j, fill_t *how)
 {
     struct bj_arena arena = {0};
     struct bj_gate_params p;
@@ -586,7 +586,7 @@ static int fill(struct bj_call *c, struct bj_gate_job *j, fill_t *how)
 }
 
 /* Check whether the gate serves this request: 0, or a refusal. */
-static int check(struct bj_call *c)
+static int gate_check(struct bj_call *c)
 {
     if (!c->worker->conf->gate.enabled)
         return bj_call_refuse(c, 404, "The gate is off (gate.enabled).");
@@ -601,7 +601,7 @@ static int forward(struct bj_call *c, const char *path, bool post, fill_t *how)
 {
     struct bj_gate *g = c->worker->server->gate;
     struct bj_gate_job *j;
-    int r = check(c);
+    int r = gate_check(c);
     if (r != 0)
         return r;
     j = bj_gate_job_new(bj_gate_admitted(g), c);
@@ -611,7 +611,7 @@ static int forward(struct bj_call *c, const char *path, bool post, fill_t *how)
     j->keep = c->endpoint->after != NULL;
     bj_buf_str(&j->path, path);
     bj_buf_put(&j->path, "", 1);
-    r = fill(c, j, how);
+    r = gate_fill(c, j, how);
     if (r == 0)
         r = bj_gate_admit(j, c);
     if (r == 0)
@@ -712,7 +712,7 @@ static int on_values(struct bj_call *c)
 {
     char path[256];
     struct bj_slice name = c->tail;
-    int r = check(c);
+    int r = gate_check(c);
     if (r != 0)
         return r;
     for (size_t i = 0; i < name.n; i++) {
@@ -827,7 +827,7 @@ static int on_buildinfo(struct bj_call *c)
  * configuration, and all other paths of servers. */
 static int on_others(struct bj_call *c)
 {
-    int r = check(c);
+    int r = gate_check(c);
     return r != 0 ? r
                   : bj_call_refuse(c, 403,
                                    "This path of Prometheus is not available "

@@ -194,7 +194,7 @@ static const char *type_of(unsigned status)
     }
 }
 
-static void put(struct bj_call *c, const char *type)
+static void job_put(struct bj_call *c, const char *type)
 {
     struct bj_buf *b = &c->reply->body;
     c->reply->type = "application/json";
@@ -207,7 +207,7 @@ static void put(struct bj_call *c, const char *type)
 
 void bj_gate_refused(struct bj_call *c)
 {
-    put(c, type_of(c->reply->status));
+    job_put(c, type_of(c->reply->status));
 }
 
 int bj_gate_refuse(struct bj_call *c, unsigned status, const char *type,
@@ -218,6 +218,6 @@ int bj_gate_refuse(struct bj_call *c, unsigned status, const char *type,
     vsnprintf(c->refusal, sizeof(c->refusal), fmt, ap);
     va_end(ap);
     c->reply->status = status;
-    put(c, type);
+    job_put(c, type);
     return (int)status;
 }

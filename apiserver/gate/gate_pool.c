@@ -197,7 +197,7 @@ void bj_gate_pool_free(struct bj_gate_pool *p)
     free(p);
 }
 
-static struct member *find(struct bj_gate_pool *p, const char *url)
+static struct member *pool_find(struct bj_gate_pool *p, const char *url)
 {
     struct member *m = p->first;
     while (m && strcmp(m->url, url) != 0)
@@ -206,7 +206,7 @@ static struct member *find(struct bj_gate_pool *p, const char *url)
 }
 
 /* A server counts as up until it fails. */
-static struct member *add(struct bj_gate_pool *p, const char *url)
+static struct member *pool_add(struct bj_gate_pool *p, const char *url)
 {
     struct member *m = calloc(1, sizeof(*m));
     if (!m || !(m->url = strdup(url))) {
@@ -244,9 +244,9 @@ void bj_gate_pool_use(struct bj_gate_pool *p, struct bj_fetches *fetches,
     bool failed = false;
     for (size_t i = 0; i < n; i++) {
         const char *url = all->v[i].client.url;
-        fresh[i] = find(p, url);
+        fresh[i] = pool_find(p, url);
         if (!fresh[i])
-            fresh[i] = add(p, url);
+            fresh[i] = pool_add(p, url);
         failed = failed || !fresh[i];
     }
     if (failed) {
@@ -298,13 +298,13 @@ void bj_gate_pool_end(struct bj_gate_pool *p, struct bj_gate_upstream *u)
 /* --- metrics ---------------------------------------------------------------
  */
 
-static uint64_t value(const struct member *m, unsigned which)
+static uint64_t pool_value(const struct member *m, unsigned which)
 {
     const uint64_t all[] = {m->up.up, m->up.running, m->queries, m->failures};
     return all[which];
 }
 
-static void put_name(struct bj_buf *b, const char *name)
+static void pool_put_name(struct bj_buf *b, const char *name)
 {
     for (; *name; name++) {
         if (*name == '"' || *name == '\\')
@@ -331,8 +331,9 @@ void bj_gate_pool_metrics(struct bj_gate_pool *p, struct bj_buf *b)
         for (unsigned i = 0; i < p->n; i++) {
             const struct member *m = member_of(p->v[i]);
             bj_buf_printf(b, "batchjob_api_gate_server_%s{server=\"", name);
-            put_name(b, m->name);
-            bj_buf_printf(b, "\"} %llu\n", (unsigned long long)value(m, k));
+            pool_put_name(b, m->name);
+            bj_buf_printf(b, "\"} %llu\n",
+                          (unsigned long long)pool_value(m, k));
         }
     }
 }

@@ -84,7 +84,7 @@ static void set_head(struct bj_gate_job *j)
     bj_call_header(c, "Vary", "Accept-Encoding");
 }
 
-static int no_memory(struct bj_gate_job *j)
+static int send_no_memory(struct bj_gate_job *j)
 {
     return bj_gate_refuse(j->call, 500, "internal",
                           "The server is out of memory.");
@@ -101,7 +101,7 @@ static int gate_reply_stream(struct bj_gate_job *j, void (*wake)(void *ctx),
         s = bj_stream_new(cap > j->reply_body.len ? cap : j->reply_body.len,
                           wake, ctx);
     if (!s)
-        return no_memory(j);
+        return send_no_memory(j);
     bj_stream_put(s, (struct bj_slice){j->reply_body.p, j->reply_body.len});
     bj_buf_free(&j->reply_body);
     set_head(j);
@@ -117,7 +117,7 @@ static void gate_reply_body(struct bj_gate_job *j)
     struct bj_call *c = j->call;
     const struct bj_buf spare = c->reply->body;
     if (j->reply_body.failed) {
-        no_memory(j);
+        send_no_memory(j);
         return;
     }
     set_head(j);
@@ -125,7 +125,7 @@ static void gate_reply_body(struct bj_gate_job *j)
         c->reply->body = j->reply_body;
         j->reply_body = spare;
     } else if (!(c->work = bj_gate_kept_new(j))) {
-        no_memory(j);
+        send_no_memory(j);
     }
 }
 
@@ -197,8 +197,8 @@ static bool is_late(const struct bj_gate_job *j)
     return bj_clock_boot_usec() + CLOSE_USEC >= j->end_usec;
 }
 
-static void fail(struct bj_gate *g, struct bj_gate_job *j, int code,
-                 const char *text)
+static void send_fail(struct bj_gate *g, struct bj_gate_job *j, int code,
+                      const char *text)
 {
     bool late = code == -ETIMEDOUT && is_late(j);
     *(late ? &g->timeouts : &g->failures) += 1;
@@ -224,8 +224,8 @@ static void fail(struct bj_gate *g, struct bj_gate_job *j, int code,
  */
 
 /* Choose the server for a job; errors are those of bj_gate_route(). */
-static int choose(struct bj_gate *g, const struct bj_gate_job *j,
-                  struct bj_gate_upstream **ret)
+static int send_choose(struct bj_gate *g, const struct bj_gate_job *j,
+                       struct bj_gate_upstream **ret)
 {
     unsigned n;
     struct bj_gate_upstream *const *v = bj_gate_pool_all(g->pool, &n);
@@ -255,7 +255,7 @@ static bool can_retry(struct bj_gate *g, struct bj_gate_job *j,
     if (!j->call || j->failed || is_late(j))
         return false;
     j->failed = j->upstream;
-    return choose(g, j, &other) != -ENOENT;
+    return send_choose(g, j, &other) != -ENOENT;
 }
 
 /* Did the server fail, rather than the request? */
@@ -378,7 +378,7 @@ static void leave_server(struct bj_gate *g, struct bj_gate_job *j)
 }
 
 /* Remove a job whose flow has ended. */
-static void drop(struct bj_gate *g, struct bj_gate_job *j, const char *end)
+static void send_drop(struct bj_gate *g, struct bj_gate_job *j, const char *end)
 {
     leave_server(g, j);
     log_end(j, end);
@@ -409,7 +409,7 @@ static void on_end(void *ctx, const struct bj_fetch_reply *reply, int code,
         return;
     }
     if (code < 0 && !j->discard) {
-        fail(g, j, code, text);
+        send_fail(g, j, code, text);
     } else if (j->call) {
         j->bytes = j->reply_body.len;
         g->bytes += j->bytes;
@@ -417,7 +417,7 @@ static void on_end(void *ctx, const struct bj_fetch_reply *reply, int code,
         respond(g, j);
     }
     end_stream(j, code == 0);
-    drop(g, j, code == 0 ? "complete" : "failed");
+    send_drop(g, j, code == 0 ? "complete" : "failed");
 }
 
 /* --- requests ---------------------------------------------------------------
@@ -441,8 +441,8 @@ static void hang_up(struct bj_gate *g, struct bj_gate_job *j)
 }
 
 /* Send a job to a server, or refuse it. */
-static void begin(struct bj_gate *g, struct bj_gate_job *j,
-                  struct bj_gate_upstream *u, uint64_t now)
+static void send_begin(struct bj_gate *g, struct bj_gate_job *j,
+                       struct bj_gate_upstream *u, uint64_t now)
 {
     struct bj_err err = {0};
     char text[320];
@@ -462,15 +462,15 @@ static void begin(struct bj_gate *g, struct bj_gate_job *j,
         requeue(g, j);
         return;
     }
-    fail(g, j, r, text);
-    drop(g, j, "failed");
+    send_fail(g, j, r, text);
+    send_drop(g, j, "failed");
 }
 
 /* Refuse a job for which there is no server. */
 static void give_up(struct bj_gate *g, struct bj_gate_job *j, int code,
                     const char *text)
 {
-    fail(g, j, code, text);
+    send_fail(g, j, code, text);
     log_end(j, "failed");
     bj_gate_job_free(j);
 }
@@ -484,7 +484,7 @@ static bool serve_waiting(struct bj_gate *g, struct bj_gate_job **at,
     struct bj_gate_upstream *u = NULL;
     bool gone = check && has_hung_up(j);
     bool late = now >= j->end_usec;
-    int r = gone || late ? 0 : choose(g, j, &u);
+    int r = gone || late ? 0 : send_choose(g, j, &u);
     if (r == -EAGAIN)
         return false;
     unlink_at(&g->waiting, at);
@@ -496,7 +496,7 @@ static bool serve_waiting(struct bj_gate *g, struct bj_gate_job **at,
     } else if (r < 0) {
         give_up(g, j, r, "no server is left for the query");
     } else {
-        begin(g, j, u, now);
+        send_begin(g, j, u, now);
     }
     return true;
 }
@@ -545,7 +545,7 @@ static void serve_running(struct bj_gate *g, bool check)
         if (gone)
             hang_up(g, j);
         end_stream(j, false);
-        drop(g, j, "canceled");
+        send_drop(g, j, "canceled");
     }
 }
 
@@ -580,9 +580,9 @@ static void gate_refuse_all(struct bj_gate *g)
     }
     while ((j = g->running.first)) {
         bj_fetches_cancel(g->fetches, j->flow);
-        fail(g, j, -ECANCELED, text);
+        send_fail(g, j, -ECANCELED, text);
         end_stream(j, false);
-        drop(g, j, "stopped");
+        send_drop(g, j, "stopped");
     }
 }
 

@@ -175,7 +175,7 @@ static void put_legend(const struct frame *f)
 
 /* Draw a line, with a gap where values are unknown; a single value is a short
  * line. */
-static void put_line(const struct frame *f, unsigned line)
+static void chart_put_line(const struct frame *f, unsigned line)
 {
     const double *value = f->k->line[line].value;
     bool open = false, alone = false;
@@ -260,7 +260,7 @@ static void put_hovers(const struct frame *f)
 /* --- the chart -------------------------------------------------------------
  */
 
-static void put_title(struct bj_buf *b, const struct bj_chart *k)
+static void chart_put_title(struct bj_buf *b, const struct bj_chart *k)
 {
     bj_html_text(b, bj_slice_str(k->title));
     bj_buf_str(b, k->of.n > 0 ? ", " : "");
@@ -289,13 +289,13 @@ void bj_chart_svg(struct bj_buf *b, const struct bj_chart *k, bool alone)
             " xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\"",
             2 * WIDTH, 2 * f.height);
     bj_buf_str(b, " aria-label=\"");
-    put_title(b, k);
+    chart_put_title(b, k);
     bj_buf_str(b, ". ");
     put_summary(b, k);
     bj_buf_str(b, "\">");
     if (alone) {
         bj_buf_str(b, "<title>");
-        put_title(b, k);
+        chart_put_title(b, k);
         bj_buf_str(b, "</title><style>");
         bj_buf_str(b, bj_chart_style);
         bj_buf_str(b, "svg{color:#1a1a1a}@media(prefers-color-scheme:dark){svg{"
@@ -307,7 +307,7 @@ void bj_chart_svg(struct bj_buf *b, const struct bj_chart *k, bool alone)
         put_x_axis(&f);
         put_legend(&f);
         for (unsigned i = k->lines; i-- > 0;)
-            put_line(&f, i);
+            chart_put_line(&f, i);
         put_hovers(&f);
     } else {
         bj_local_html(
@@ -317,7 +317,7 @@ void bj_chart_svg(struct bj_buf *b, const struct bj_chart *k, bool alone)
     bj_buf_str(b, "</svg>\n");
 }
 
-static void put_table(struct bj_buf *b, const struct bj_chart *k)
+static void chart_put_table(struct bj_buf *b, const struct bj_chart *k)
 {
     unsigned parts = k->points < ROWS ? k->points : ROWS;
     bj_local_html(
@@ -352,12 +352,12 @@ void bj_chart_figure(struct bj_buf *b, const struct bj_chart *k)
 {
     bj_buf_printf(b, "<figure%s><figcaption><b>",
                   k->small ? " class=\"small\"" : "");
-    put_title(b, k);
+    chart_put_title(b, k);
     bj_buf_str(b, "</b> <span>");
     put_summary(b, k);
     bj_buf_str(b, "</span></figcaption>\n");
     bj_chart_svg(b, k, false);
     if (!k->small)
-        put_table(b, k);
+        chart_put_table(b, k);
     bj_buf_str(b, "</figure>\n");
 }

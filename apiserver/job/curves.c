@@ -15,8 +15,8 @@ enum {
 /* --- queries ---------------------------------------------------------------
  */
 
-static int prepare(struct bj_call *c, const struct bj_visible_job *f,
-                   enum bj_series_by by, struct bj_curves *k)
+static int curves_prepare(struct bj_call *c, const struct bj_visible_job *f,
+                          enum bj_series_by by, struct bj_curves *k)
 {
     struct bj_params p = {.values = 0};
     int r = bj_series_new(c, &k->work[by]);
@@ -53,11 +53,11 @@ int bj_curves_prepare(struct bj_call *c, const struct bj_visible_job *f,
                       struct bj_curves *k)
 {
     k->job = bj_curves_job(f);
-    int r = prepare(c, f, BJ_SERIES_JOB, k);
+    int r = curves_prepare(c, f, BJ_SERIES_JOB, k);
     if (r == 0 && f->nodes != BJ_SQL_NULL && f->nodes > 1)
-        r = prepare(c, f, BJ_SERIES_NODE, k);
+        r = curves_prepare(c, f, BJ_SERIES_NODE, k);
     if (r == 0 && f->gpus != BJ_SQL_NULL && f->gpus > 0)
-        r = prepare(c, f, BJ_SERIES_GPU, k);
+        r = curves_prepare(c, f, BJ_SERIES_GPU, k);
     return r;
 }
 
@@ -148,7 +148,7 @@ static void put_missing(struct bj_buf *b, const char *const *title, unsigned n)
     bj_buf_str(b, n > 0 ? ".</p>\n" : "");
 }
 
-static void put_job(struct bj_buf *b, const struct bj_curves *c)
+static void curves_put_job(struct bj_buf *b, const struct bj_curves *c)
 {
     const struct bj_series_work *w = c->work[BJ_SERIES_JOB];
     const bool gpus = c->work[BJ_SERIES_GPU] != NULL;
@@ -238,7 +238,7 @@ void bj_curves_put(struct bj_buf *b, const struct bj_curves *k)
             break;
         }
         if (i == BJ_SERIES_JOB)
-            put_job(b, k);
+            curves_put_job(b, k);
         else
             put_multiples(b, w);
     }

@@ -124,7 +124,8 @@ static int read_paper(struct bj_call *c, const struct bj_params *p,
                                 "The parameter paper must be a4 or letter.");
 }
 
-static int prepare(struct bj_call *c, struct bj_params *p, struct bj_drawing *d)
+static int drawing_prepare(struct bj_call *c, struct bj_params *p,
+                           struct bj_drawing *d)
 {
     int r = read_paper(c, p, d);
     return r == 0 ? bj_drawing_prepare(c, p, d) : r;
@@ -132,7 +133,7 @@ static int prepare(struct bj_call *c, struct bj_params *p, struct bj_drawing *d)
 
 int bj_pdf_prepare(struct bj_call *c)
 {
-    return bj_drawing_begin(c, prepare);
+    return bj_drawing_begin(c, drawing_prepare);
 }
 
 int bj_pdf_reply(struct bj_call *c)

@@ -13,26 +13,26 @@ static const char candidates_sql[] =
     " LEFT JOIN owner AS o ON o.id = j.owner WHERE 1 = 1";
 /* clang-format on */
 
-static struct bj_slice text_of(struct bj_st *st, int col)
+static struct bj_slice name_text_of(struct bj_st *st, int col)
 {
     struct bj_slice s = bj_st_get_text(st, col);
     return s.p ? s : BJ_SLICE("");
 }
 
-static void compare(struct bj_st *st, struct bj_slice uuid,
-                    struct bj_job_found *ret)
+static void name_compare(struct bj_st *st, struct bj_slice uuid,
+                         struct bj_job_found *ret)
 {
     char own[BJ_JOB_UUID_BYTES];
-    bj_job_uuid(text_of(st, 1), text_of(st, 2), text_of(st, 3), text_of(st, 4),
-                own);
+    bj_job_uuid(name_text_of(st, 1), name_text_of(st, 2), name_text_of(st, 3),
+                name_text_of(st, 4), own);
     if (ret->n < BJ_JOBS_FOUND && bj_slice_eq(bj_slice_str(own), uuid))
         ret->id[ret->n++] = bj_st_get_i64(st, 0);
 }
 
 /* Read the jobs that the user may see, and those of the named users or
  * accounts. */
-static int search(struct bj_call *c, const struct bj_params *p,
-                  struct bj_slice uuid, struct bj_job_found *ret)
+static int name_search(struct bj_call *c, const struct bj_params *p,
+                       struct bj_slice uuid, struct bj_job_found *ret)
 {
     struct bj_query q = {0};
     struct bj_st *st = NULL;
@@ -42,7 +42,7 @@ static int search(struct bj_call *c, const struct bj_params *p,
         r = bj_query_open(&q, c->reader, &st, &c->err);
     while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
         r = 0;
-        compare(st, uuid, ret);
+        name_compare(st, uuid, ret);
     }
     bj_query_free(&q);
     return r;
@@ -59,7 +59,7 @@ static int search_name(struct bj_call *c, const struct bj_params *p,
                               "A UUID is searched among the jobs of a user "
                               "or an account: use "
                               "/api/v1/jobs?job=UUID&user=NAME.");
-    return search(c, p, name, ret);
+    return name_search(c, p, name, ret);
 }
 
 static void add_found(struct bj_query *q, const struct bj_job_found *found)

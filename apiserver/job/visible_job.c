@@ -31,8 +31,8 @@ static void take_row(struct bj_st *st, struct bj_arena *a,
     f->memory_requested = bj_st_get_i64(st, 11);
 }
 
-static int find(struct bj_call *c, struct bj_query *q, struct bj_arena *arena,
-                struct bj_visible_job *ret)
+static int visible_job_find(struct bj_call *c, struct bj_query *q,
+                            struct bj_arena *arena, struct bj_visible_job *ret)
 {
     struct bj_st *st = NULL;
     int r = bj_query_open(q, c->reader, &st, &c->err);
@@ -58,7 +58,7 @@ int bj_visible_job_find(struct bj_call *c, const struct bj_params *p,
     int r = bj_job_named(&q, c, p, name);
     bj_query_sql(&q, " LIMIT 2");
     if (r == 0)
-        r = find(c, &q, arena, ret);
+        r = visible_job_find(c, &q, arena, ret);
     bj_call_about(c, name);
     bj_query_free(&q);
     return r;

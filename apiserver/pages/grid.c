@@ -28,7 +28,7 @@ static void free_grid(struct bj_grid *g)
  */
 
 /* Is it a name of a cluster that cannot change the query? */
-static bool is_plain(struct bj_slice s)
+static bool grid_is_plain(struct bj_slice s)
 {
     for (size_t i = 0; i < s.n; i++)
         if (!((s.p[i] >= 'a' && s.p[i] <= 'z') ||
@@ -44,7 +44,7 @@ static int make_selector(struct bj_call *c, struct bj_slice cluster,
 {
     const struct bj_prompool_conf *conf = &c->worker->conf->prom;
     struct bj_buf name = {0};
-    if (!is_plain(cluster))
+    if (!grid_is_plain(cluster))
         return bj_call_refuse(c, 400, "Unknown cluster.");
     bj_buf_slice(&name, cluster);
     bj_buf_put(&name, "", 1);

@@ -34,7 +34,7 @@ static const struct {
 };
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
 
-static bool known(double v)
+static bool cluster_known(double v)
 {
     return v - v == 0;
 }
@@ -52,14 +52,15 @@ static void put_state(struct bj_buf *b, const struct bj_slice *label)
     }
 }
 
-static void put_cell(struct bj_buf *b, const bool *has, unsigned column,
-                     double v)
+static void cluster_put_cell(struct bj_buf *b, const bool *has, unsigned column,
+                             double v)
 {
     if (!has[column])
         return;
-    bj_buf_printf(b, "<td class=\"n%s\" data-l=\"%s\">", known(v) ? "" : " e",
+    bj_buf_printf(b, "<td class=\"n%s\" data-l=\"%s\">",
+                  cluster_known(v) ? "" : " e",
                   bj_local_escaped(columns[column].title));
-    if (known(v))
+    if (cluster_known(v))
         bj_page_amount(b, BJ_SHOW_NUMBER, v);
     else
         bj_buf_str(b, "<span class=\"none\">-</span>");
@@ -70,12 +71,12 @@ static int by_nodes(const void *a, const void *b)
 {
     const struct bj_grid_row *const *x = a, *const *y = b;
     double p = (*x)->value[POINTS - 1], q = (*y)->value[POINTS - 1];
-    p = known(p) ? p : -1;
-    q = known(q) ? q : -1;
+    p = cluster_known(p) ? p : -1;
+    q = cluster_known(q) ? q : -1;
     return (p < q) - (p > q);
 }
 
-static void put_head(struct bj_buf *b, const bool *has)
+static void cluster_put_head(struct bj_buf *b, const bool *has)
 {
     bj_local_html(b,
                   "<div class=\"wide\"><table class=\"cards\"><thead><tr><th "
@@ -91,7 +92,7 @@ static void put_total(struct bj_buf *b, const bool *has, const double *sum)
 {
     bj_local_html(b, "</tbody><tfoot><tr><td data-l=\"{State}\">{Total}</td>");
     for (unsigned i = 0; i < COLUMNS; i++)
-        put_cell(b, has, i, sum[i]);
+        cluster_put_cell(b, has, i, sum[i]);
     bj_buf_str(b, "</tr></tfoot></table></div>\n");
 }
 
@@ -118,7 +119,7 @@ static void put_now(struct bj_buf *b, const struct bj_grid *g)
         for (size_t k = 0; k < g->rows; k++)
             has[i] |= g->row[k].part == columns[i].part;
     }
-    put_head(b, has);
+    cluster_put_head(b, has);
     for (unsigned i = 0; i < n; i++) {
         bj_local_html(b, "<tr><td class=\"s\" data-l=\"{State}\">");
         put_state(b, row[i]->label);
@@ -126,8 +127,10 @@ static void put_now(struct bj_buf *b, const struct bj_grid *g)
         for (unsigned k = 0; k < COLUMNS; k++) {
             double v =
                 bj_grid_now(g, bj_grid_find(g, columns[k].part, row[i]->label));
-            put_cell(b, has, k, v);
-            sum[k] = !known(v) ? sum[k] : known(sum[k]) ? sum[k] + v : v;
+            cluster_put_cell(b, has, k, v);
+            sum[k] = !cluster_known(v)       ? sum[k]
+                     : cluster_known(sum[k]) ? sum[k] + v
+                                             : v;
         }
         bj_buf_str(b, "</tr>\n");
     }
@@ -144,7 +147,7 @@ static bool has(struct bj_slice s, const char *text)
     return memmem(s.p, s.n, text, strlen(text)) != NULL;
 }
 
-static enum kind kind_of(const struct bj_slice *label)
+static enum kind cluster_kind_of(const struct bj_slice *label)
 {
     static const char *const away[] = {"drain", "fail", "not_responding",
                                        "maint", "power"};
@@ -177,11 +180,11 @@ static void put_chart(struct bj_buf *b, const struct bj_grid *g,
             value[k][i] = __builtin_nan("");
     for (size_t r = 0; r < g->rows; r++)
         for (unsigned i = 0; g->row[r].part == part && i < POINTS; i++) {
-            enum kind k = kind_of(g->row[r].label);
+            enum kind k = cluster_kind_of(g->row[r].label);
             double v = g->row[r].value[i];
-            if (!known(v))
+            if (!cluster_known(v))
                 continue;
-            value[k][i] = known(value[k][i]) ? value[k][i] + v : v;
+            value[k][i] = cluster_known(value[k][i]) ? value[k][i] + v : v;
             used[k] += v;
         }
     bj_stamp_text(g->range.from * 1000000, 0,
@@ -219,7 +222,7 @@ static void add_queries(struct bj_grid *g)
     }
 }
 
-static void put_page(struct bj_call *c, const struct bj_grid *g)
+static void cluster_put_page(struct bj_call *c, const struct bj_grid *g)
 {
     struct bj_buf *b = &c->reply->body;
     if (!bj_grid_put_why(b, g)) {
@@ -252,12 +255,12 @@ static int on_cluster(struct bj_call *c)
     bj_buf_str(&c->reply->body, "<form>");
     bj_page_input(&c->reply->body, &p, BJ_PARAM_CLUSTER, "Cluster", "text");
     bj_local_html(&c->reply->body, "<button>{Show}</button></form>\n");
-    return bj_grid_run(c, g, put_page);
+    return bj_grid_run(c, g, cluster_put_page);
 }
 
 static int after_cluster(struct bj_call *c)
 {
-    return bj_grid_after(c, put_page);
+    return bj_grid_after(c, cluster_put_page);
 }
 
 const struct bj_endpoint bj_endpoints_page_cluster[] = {

@@ -43,7 +43,7 @@ struct table {
     struct bj_buf line[LINES + 1];
 };
 
-static void put_row(void *ctx, const struct bj_cells *row)
+static void compare_put_row(void *ctx, const struct bj_cells *row)
 {
     struct table *t = ctx;
     for (unsigned i = 0; i < LINES; i++) {
@@ -54,14 +54,15 @@ static void put_row(void *ctx, const struct bj_cells *row)
     }
 }
 
-static int add_job(struct bj_call *c, struct bj_slice name, struct table *t)
+static int compare_add_job(struct bj_call *c, struct bj_slice name,
+                           struct table *t)
 {
     struct bj_params p = {.values = 0};
     struct bj_jobs_end end;
     struct bj_arena arena = {0};
     struct bj_visible_job f;
     struct bj_report report = {.interactive = false};
-    struct bj_cells cells = {.row = put_row, .ctx = t};
+    struct bj_cells cells = {.row = compare_put_row, .ctx = t};
     int r = bj_visible_job_find(c, &p, name, &arena, &f);
     if (r == 0)
         r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_JOB), BJ_SLICE("job"), f.key);
@@ -83,7 +84,7 @@ static int add_job(struct bj_call *c, struct bj_slice name, struct table *t)
     return r;
 }
 
-static void put_table(struct bj_buf *b, const struct table *t)
+static void compare_put_table(struct bj_buf *b, const struct table *t)
 {
     bj_buf_str(b, "<div class=\"wide\"><table><tbody>\n");
     for (unsigned i = 0; i <= LINES; i++) {
@@ -97,7 +98,7 @@ static void put_table(struct bj_buf *b, const struct table *t)
     bj_buf_str(b, "</tbody></table></div>\n");
 }
 
-static void put_form(struct bj_buf *b, const struct bj_params *p)
+static void compare_put_form(struct bj_buf *b, const struct bj_params *p)
 {
     bj_buf_str(b, "<form>");
     for (unsigned i = 0; i < JOBS_MAX; i++) {
@@ -111,18 +112,18 @@ static void put_form(struct bj_buf *b, const struct bj_params *p)
     bj_local_html(b, "<button>{Compare}</button></form>\n");
 }
 
-static int put_page(struct bj_call *c, const struct bj_params *p,
-                    struct table *t)
+static int compare_put_page(struct bj_call *c, const struct bj_params *p,
+                            struct table *t)
 {
     int r = 0;
     for (unsigned i = 0; i < p->values && i < JOBS_MAX && r == 0; i++)
-        r = add_job(c, p->value[i].text, t);
+        r = compare_add_job(c, p->value[i].text, t);
     if (r != 0)
         return r;
     bj_page_open(c, bj_local("Compare jobs"), "");
-    put_form(&c->reply->body, p);
+    compare_put_form(&c->reply->body, p);
     if (p->values > 0)
-        put_table(&c->reply->body, t);
+        compare_put_table(&c->reply->body, t);
     bj_page_close(c);
     return 0;
 }
@@ -140,7 +141,7 @@ static int on_compare(struct bj_call *c)
     t = calloc(1, sizeof(*t));
     if (!t)
         return bj_err_set(&c->err, -ENOMEM, "compare");
-    r = put_page(c, &p, t);
+    r = compare_put_page(c, &p, t);
     for (unsigned i = 0; i <= LINES; i++)
         bj_buf_free(&t->line[i]);
     free(t);

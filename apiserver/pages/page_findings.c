@@ -23,7 +23,7 @@ static const struct bj_page_column columns[] = {
 static const struct bj_page_choice orders[] = {
     {"", "most severe first"}, {"start", "newest first"}, {NULL, NULL}};
 
-static void put_form(struct bj_call *c, const struct bj_params *p)
+static void findings_put_form(struct bj_call *c, const struct bj_params *p)
 {
     struct bj_buf *b = &c->reply->body;
     bj_buf_str(b, "<form>");
@@ -39,7 +39,7 @@ static void put_form(struct bj_call *c, const struct bj_params *p)
     bj_local_html(b, "<button>{Show}</button></form>\n");
 }
 
-static int put_list(struct bj_call *c, const struct bj_params *p)
+static int findings_put_list(struct bj_call *c, const struct bj_params *p)
 {
     struct bj_buf *b = &c->reply->body;
     struct bj_page_table table;
@@ -79,7 +79,7 @@ static int on_findings(struct bj_call *c)
         return r;
     bj_page_times(c, &p);
     bj_page_open(c, bj_local("Findings"), "");
-    put_form(c, &p);
+    findings_put_form(c, &p);
     if (!p.given[BJ_PARAM_SORT])
         r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_SORT), BJ_SLICE("sort"),
                           BJ_SLICE("cost"));
@@ -91,7 +91,7 @@ static int on_findings(struct bj_call *c)
         bj_local_html(&c->reply->body, "<h2>{By job}</h2>\n");
     }
     if (r == 0)
-        r = put_list(c, &p);
+        r = findings_put_list(c, &p);
     bj_page_close(c);
     return r;
 }

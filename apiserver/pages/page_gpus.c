@@ -19,7 +19,7 @@ enum {
     MASK = BJ_BIT(BJ_PARAM_CLUSTER)
 };
 
-static bool known(double v)
+static bool gpus_known(double v)
 {
     return v - v == 0;
 }
@@ -37,17 +37,17 @@ struct gpu {
 static double held_at(const struct gpu *g, unsigned i)
 {
     double v = g->held ? g->held->value[i] : __builtin_nan("");
-    if (!known(v))
-        return known(g->use->value[i]) ? 0 : v;
+    if (!gpus_known(v))
+        return gpus_known(g->use->value[i]) ? 0 : v;
     return v > 1 ? 1 : v;
 }
 
-static void judge(struct gpu *g)
+static void gpus_judge(struct gpu *g)
 {
     double held = 0, used = 0;
     for (unsigned i = 0; i < HOURS; i++) {
         double h = held_at(g, i), u = g->use->value[i];
-        if (!known(h) || !known(u))
+        if (!gpus_known(h) || !gpus_known(u))
             continue;
         held += h;
         used += u < h ? u : h; /* use outside of jobs does not count */
@@ -72,7 +72,7 @@ static struct gpu *make_gpus(const struct bj_grid *g, const char *part,
             continue;
         v[*ret] = (struct gpu){.use = &g->row[i],
                                .held = bj_grid_find(g, held, g->row[i].label)};
-        judge(&v[(*ret)++]);
+        gpus_judge(&v[(*ret)++]);
     }
     if (v)
         qsort(v, *ret, sizeof(*v), by_unused);
@@ -91,7 +91,7 @@ static struct bj_slice host_of(struct bj_slice s)
     return s;
 }
 
-static void put_name(struct bj_buf *b, const struct gpu *g)
+static void gpus_put_name(struct bj_buf *b, const struct gpu *g)
 {
     struct bj_buf name = {0};
     bj_show_gpu(&name, host_of(g->use->label[0]), g->use->label[1],
@@ -110,13 +110,13 @@ static void put_hour(struct bj_buf *b, const struct bj_grid *g, unsigned i)
     bj_buf_printf(b, "%.5s", stamp + 11);
 }
 
-static void put_cell(struct bj_buf *b, const struct bj_grid *g,
-                     const struct gpu *gpu, unsigned i)
+static void gpus_put_cell(struct bj_buf *b, const struct bj_grid *g,
+                          const struct gpu *gpu, unsigned i)
 {
     double held = held_at(gpu, i), use = gpu->use->value[i];
-    bool is_free = known(held) && held < 0.05;
+    bool is_free = gpus_known(held) && held < 0.05;
     bj_buf_str(b, "<td class=\"");
-    if (!known(held) || !known(use))
+    if (!gpus_known(held) || !gpus_known(use))
         bj_local_html(b, "hu\" title=\"{unknown}, ");
     else if (is_free)
         bj_local_html(b, "hf\" title=\"{free}, ");
@@ -129,20 +129,20 @@ static void put_cell(struct bj_buf *b, const struct bj_grid *g,
     }
     put_hour(b, g, i);
     bj_buf_str(b, "\">");
-    if (known(held) && known(use) && !is_free)
+    if (gpus_known(held) && gpus_known(use) && !is_free)
         bj_buf_printf(b, "%.0f", 100 * (use / held > 1 ? 1 : use / held));
     else if (is_free)
         bj_buf_str(b, "&middot;");
     bj_buf_str(b, "</td>");
 }
 
-static void put_gpu(struct bj_buf *b, const struct bj_grid *g,
-                    const struct gpu *gpu)
+static void gpus_put_gpu(struct bj_buf *b, const struct bj_grid *g,
+                         const struct gpu *gpu)
 {
     bj_buf_str(b, "<tr><th scope=\"row\">");
-    put_name(b, gpu);
+    gpus_put_name(b, gpu);
     bj_buf_str(b, "</th><td class=\"n u\">");
-    if (known(gpu->mean))
+    if (gpus_known(gpu->mean))
         bj_amount(b, BJ_AMOUNT_PERCENT, gpu->mean);
     else
         bj_local_html(b, "{free}");
@@ -150,7 +150,7 @@ static void put_gpu(struct bj_buf *b, const struct bj_grid *g,
     bj_amount(b, BJ_AMOUNT_HOURS, gpu->unused);
     bj_buf_str(b, "</td>");
     for (unsigned i = 0; i < HOURS; i++)
-        put_cell(b, g, gpu, i);
+        gpus_put_cell(b, g, gpu, i);
     bj_buf_str(b, "</tr>\n");
 }
 
@@ -167,8 +167,8 @@ static void put_legend(struct bj_buf *b)
                      "class=\"hu\">{unknown}</span></p>\n");
 }
 
-static void put_table(struct bj_buf *b, const struct bj_grid *g,
-                      const struct gpu *gpu, size_t n)
+static void gpus_put_table(struct bj_buf *b, const struct bj_grid *g,
+                           const struct gpu *gpu, size_t n)
 {
     char all[BJ_AMOUNT_COUNT];
     put_legend(b);
@@ -183,7 +183,7 @@ static void put_table(struct bj_buf *b, const struct bj_grid *g,
     }
     bj_buf_str(b, "</tr></thead><tbody>\n");
     for (size_t i = 0; i < n && i < SHOWN; i++)
-        put_gpu(b, g, &gpu[i]);
+        gpus_put_gpu(b, g, &gpu[i]);
     bj_buf_str(b, "</tbody></table></div>\n");
     if (n > SHOWN)
         bj_local_html(b,
@@ -198,7 +198,7 @@ static void put_sums(struct bj_buf *b, const struct gpu *gpu, size_t n)
     double held = 0, unused = 0;
     for (size_t i = 0; i < n; i++) {
         for (unsigned h = 0; h < HOURS; h++)
-            if (known(held_at(&gpu[i], h)))
+            if (gpus_known(held_at(&gpu[i], h)))
                 held += held_at(&gpu[i], h);
         unused += gpu[i].unused;
     }
@@ -223,7 +223,7 @@ static void put_sums(struct bj_buf *b, const struct gpu *gpu, size_t n)
 
 static const char use_part[] = "use", held_part[] = "held";
 
-static void put_page(struct bj_call *c, const struct bj_grid *g)
+static void gpus_put_page(struct bj_call *c, const struct bj_grid *g)
 {
     struct bj_buf *b = &c->reply->body;
     size_t n;
@@ -238,7 +238,7 @@ static void put_page(struct bj_call *c, const struct bj_grid *g)
                          "of GPUs.}</p>\n");
     else if (gpu) {
         put_sums(b, gpu, n);
-        put_table(b, g, gpu, n);
+        gpus_put_table(b, g, gpu, n);
     }
     free(gpu);
     bj_local_html(
@@ -275,12 +275,12 @@ static int on_gpus(struct bj_call *c)
     bj_buf_str(&c->reply->body, "<form>");
     bj_page_input(&c->reply->body, &p, BJ_PARAM_CLUSTER, "Cluster", "text");
     bj_local_html(&c->reply->body, "<button>{Show}</button></form>\n");
-    return bj_grid_run(c, g, put_page);
+    return bj_grid_run(c, g, gpus_put_page);
 }
 
 static int after_gpus(struct bj_call *c)
 {
-    return bj_grid_after(c, put_page);
+    return bj_grid_after(c, gpus_put_page);
 }
 
 const struct bj_endpoint bj_endpoints_page_gpus[] = {

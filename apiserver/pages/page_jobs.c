@@ -106,7 +106,7 @@ static void put_more(struct bj_call *c, const struct bj_params *p)
     bj_buf_str(b, "</div></details>\n");
 }
 
-static void put_form(struct bj_call *c, const struct bj_params *p)
+static void jobs_put_form(struct bj_call *c, const struct bj_params *p)
 {
     struct bj_buf *b = &c->reply->body;
     bj_buf_str(b, "<form>");
@@ -144,7 +144,7 @@ static void choose_columns(struct bj_call *c, const struct bj_params *p,
     *ret = (struct bj_page_column){NULL, NULL, 0, false};
 }
 
-static void day_of(int64_t sec, char ret[16])
+static void jobs_day_of(int64_t sec, char ret[16])
 {
     struct bj_civil day;
     bj_civil_from_days(bj_tz_day(bj_tz_used(), sec), &day);
@@ -158,7 +158,7 @@ static void put_next(struct bj_call *c, const struct bj_params *p,
     const bool sorted = p->given[BJ_PARAM_SORT];
     if (end->partial) {
         char day[16];
-        day_of(end->at, day);
+        jobs_day_of(end->at, day);
         bj_local_html(b,
                       sorted ? "<p>{There are too many jobs to sort: only "
                                "those since %s are listed.}</p>\n"
@@ -189,10 +189,10 @@ static void put_count(struct bj_buf *b, const struct bj_jobs_end *end)
                   bj_amount_count(n, end->total));
 }
 
-static int put_list(struct bj_call *c, const struct bj_params *p,
-                    const struct bj_params *list,
-                    const struct bj_page_column *columns,
-                    struct bj_jobs_end *end)
+static int jobs_put_list(struct bj_call *c, const struct bj_params *p,
+                         const struct bj_params *list,
+                         const struct bj_page_column *columns,
+                         struct bj_jobs_end *end)
 {
     struct bj_page_table table;
     struct bj_buf rows = {0}, link = {0};
@@ -243,8 +243,8 @@ static int on_jobs(struct bj_call *c)
     if (r != 0)
         return r;
     bj_page_open(c, bj_local(bj_page_sees_others(c) ? "Jobs" : "My jobs"), "");
-    put_form(c, &p);
-    r = put_list(c, &p, &list, columns, &end);
+    jobs_put_form(c, &p);
+    r = jobs_put_list(c, &p, &list, columns, &end);
     put_next(c, &p, &end);
     bj_page_close(c);
     return r;

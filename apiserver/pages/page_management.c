@@ -12,8 +12,8 @@ enum {
         BJ_BIT(BJ_PARAM_FROM) | BJ_BIT(BJ_PARAM_TO) | BJ_BIT(BJ_PARAM_CLUSTER)
 };
 
-static int put_group(struct bj_call *c, const struct bj_params *p,
-                     const char *group, const char *title)
+static int management_put_group(struct bj_call *c, const struct bj_params *p,
+                                const char *group, const char *title)
 {
     struct bj_params one = *p;
     int r = bj_params_put(c, &one, BJ_BIT(BJ_PARAM_GROUP_BY),
@@ -24,7 +24,7 @@ static int put_group(struct bj_call *c, const struct bj_params *p,
                   : r;
 }
 
-static void put_form(struct bj_call *c, const struct bj_params *p)
+static void management_put_form(struct bj_call *c, const struct bj_params *p)
 {
     struct bj_buf *b = &c->reply->body;
     bj_buf_str(b, "<form>");
@@ -45,14 +45,14 @@ static int on_management(struct bj_call *c)
     if (!given)
         p.number[BJ_PARAM_FROM] = p.number[BJ_PARAM_TO] - DAYS * DAY;
     bj_page_open(c, bj_local("Management"), "");
-    put_form(c, &p);
+    management_put_form(c, &p);
     bj_page_periods(c, "management");
     if (bj_page_has_faculties(c))
-        r = put_group(c, &p, "faculty", "By faculty");
+        r = management_put_group(c, &p, "faculty", "By faculty");
     if (r == 0)
-        r = put_group(c, &p, "account", "By account");
+        r = management_put_group(c, &p, "account", "By account");
     if (r == 0)
-        r = put_group(c, &p, "month", "By month");
+        r = management_put_group(c, &p, "month", "By month");
     bj_page_usage_note(&c->reply->body);
     bj_local_html(&c->reply->body, "<h2>{By application}</h2>\n");
     if (r == 0)

@@ -155,7 +155,7 @@ static const char *const titles[] = {"Half wait less than", "75 % less than",
                                      "Longest"};
 enum { PERCENTS = sizeof(percents) / sizeof(percents[0]) };
 
-static int put_group(struct bj_call *c, enum by by, const struct group *g)
+static int queue_put_group(struct bj_call *c, enum by by, const struct group *g)
 {
     struct bj_buf *b = &c->reply->body;
     struct bj_slice name;
@@ -218,7 +218,7 @@ static int put_waits(struct bj_call *c, struct waits *w, enum by by)
                       bj_local_escaped(titles[i]));
     bj_buf_str(b, "</tr></thead><tbody>\n");
     for (size_t i = 0; i < n && i < GROUPS && r == 0; i++)
-        r = put_group(c, by, &v[i]);
+        r = queue_put_group(c, by, &v[i]);
     bj_buf_str(b, "</tbody></table></div>\n");
     if (n > GROUPS)
         bj_local_html(b, "<p>{%d of %s: those with the most jobs.}</p>\n",
@@ -251,7 +251,7 @@ static int put_all_waits(struct bj_call *c, struct waits *w)
 /* --- the page --------------------------------------------------------------
  */
 
-static void put_form(struct bj_call *c, const struct bj_params *p)
+static void queue_put_form(struct bj_call *c, const struct bj_params *p)
 {
     struct bj_buf *b = &c->reply->body;
     bj_buf_str(b, "<form>");
@@ -274,7 +274,7 @@ static int on_queue(struct bj_call *c)
     if (!w.v)
         return bj_err_set(&c->err, -ENOMEM, "queue");
     bj_page_open(c, bj_local("Queue"), "");
-    put_form(c, &p);
+    queue_put_form(c, &p);
     r = put_waiting(c, &p);
     if (r == 0)
         r = read_waits(c, &p, &w);

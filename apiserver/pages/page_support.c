@@ -119,7 +119,7 @@ static int put_idle_jobs(struct bj_call *c, const struct bj_params *filters)
 /* --- the page --------------------------------------------------------------
  */
 
-static int put_parts(struct bj_call *c, const struct bj_params *p)
+static int support_put_parts(struct bj_call *c, const struct bj_params *p)
 {
     int r = put_running(c, p);
     bj_local_html(&c->reply->body,
@@ -150,7 +150,7 @@ static int on_support(struct bj_call *c)
     bj_page_input(&c->reply->body, &p, BJ_PARAM_PARTITION, "Partition", "text");
     bj_page_input(&c->reply->body, &p, BJ_PARAM_CLUSTER, "Cluster", "text");
     bj_local_html(&c->reply->body, "<button>{Show}</button></form>\n");
-    r = put_parts(c, &p);
+    r = support_put_parts(c, &p);
     bj_page_close(c);
     return r;
 }

@@ -112,9 +112,9 @@ static const char *order_key(const struct bj_params *p)
 
 /* Append the rows.  most: maximum number of rows, without a total; 0: ROWS_MAX
  * rows, and the total. */
-static int put_rows(struct bj_call *c, const struct bj_params *p,
-                    const struct bj_page_place *at,
-                    const struct bj_page_column *from, uint64_t most)
+static int usage_put_rows(struct bj_call *c, const struct bj_params *p,
+                          const struct bj_page_place *at,
+                          const struct bj_page_column *from, uint64_t most)
 {
     struct bj_page_column columns[COLUMNS];
     struct bj_page_table table;
@@ -146,19 +146,19 @@ static int put_rows(struct bj_call *c, const struct bj_params *p,
 int bj_page_usage_table(struct bj_call *c, const struct bj_params *p,
                         const struct bj_page_place *at)
 {
-    return put_rows(c, p, at, usage_columns, 0);
+    return usage_put_rows(c, p, at, usage_columns, 0);
 }
 
 int bj_page_usage_brief(struct bj_call *c, const struct bj_params *p,
                         const struct bj_page_place *at, uint64_t most)
 {
-    return put_rows(c, p, at, brief_columns, most);
+    return usage_put_rows(c, p, at, brief_columns, most);
 }
 
 /* --- the page --------------------------------------------------------------
  */
 
-static void put_form(struct bj_call *c, const struct bj_params *p)
+static void usage_put_form(struct bj_call *c, const struct bj_params *p)
 {
     static const struct bj_page_choice groups[] = {
         {"faculty", "faculty"}, {"account", "account"},
@@ -235,7 +235,7 @@ void bj_page_periods(struct bj_call *c, const char *page)
     bj_buf_free(&args);
 }
 
-static int put_table(struct bj_call *c, const struct bj_params *p)
+static int usage_put_table(struct bj_call *c, const struct bj_params *p)
 {
     struct bj_buf filters = {0}, times = {0};
     bj_page_args(&filters, c,
@@ -281,9 +281,9 @@ static int on_usage(struct bj_call *c)
         return r;
     bj_page_times(c, &p);
     bj_page_open(c, bj_local("Usage"), "");
-    put_form(c, &p);
+    usage_put_form(c, &p);
     bj_page_periods(c, "usage");
-    r = put_table(c, &p);
+    r = usage_put_table(c, &p);
     bj_page_usage_note(&c->reply->body);
     bj_page_close(c);
     return r;

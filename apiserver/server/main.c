@@ -30,7 +30,8 @@
 
 /* A listening unix socket. */
 
-static int fail(int fd, struct bj_err *err, const char *what, const char *path)
+static int main_fail(int fd, struct bj_err *err, const char *what,
+                     const char *path)
 {
     char text[64];
     int why = -errno;
@@ -71,16 +72,16 @@ static int socket_open(const char *path, struct bj_err *err)
     int type = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
     int probe = socket(AF_UNIX, type, 0);
     if (probe < 0)
-        return fail(probe, err, "socket", path);
+        return main_fail(probe, err, "socket", path);
     int r = remove_stale(probe, &a, err);
     close(probe);
     if (r < 0)
         return r;
     int fd = socket(AF_UNIX, type, 0);
     if (fd < 0 || bind(fd, (const struct sockaddr *)&a, sizeof(a)) < 0)
-        return fail(fd, err, "bind", path);
+        return main_fail(fd, err, "bind", path);
     if (chmod(path, 0666) < 0 || listen(fd, 128) < 0)
-        return fail(fd, err, "listen on", path);
+        return main_fail(fd, err, "listen on", path);
     return fd;
 }
 
@@ -286,7 +287,7 @@ static bool print_text(const struct bj_api_conf *c)
     return true;
 }
 
-static int run(struct program *p)
+static int main_run(struct program *p)
 {
     struct bj_err err = {0};
     char text[320];
@@ -492,7 +493,7 @@ int main(int argc, char **argv)
         return bj_draw_process();
     struct program p = {.argc = argc, .argv = argv, .signals = -1};
     bj_program_malloc(BIG_BYTES);
-    int r = run(&p);
+    int r = main_run(&p);
     if (p.socket)
         unlink(p.socket);
     free(p.socket);

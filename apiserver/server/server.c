@@ -35,7 +35,7 @@ void bj_server_finish(struct bj_server *s, struct bj_request *t)
     free(t);
 }
 
-static void collect(struct bj_server *s)
+static void server_collect(struct bj_server *s)
 {
     uint64_t n;
     struct bj_request *t;
@@ -138,7 +138,7 @@ int bj_server_turn(struct bj_server *s, int fd, int max_ms)
         return r;
     const uint64_t now = bj_clock_boot_usec();
     if (fds[1].revents)
-        collect(s);
+        server_collect(s);
     run_gate(s, fds + OWN, gate, now);
     bj_httpd_run(s->httpd, fds + OWN + gate, httpd, now);
     run_gate(s, NULL, 0, now); /* requests that have just arrived */
@@ -174,7 +174,7 @@ static void push_first(struct bj_queue *q, struct bj_request *t)
 /* Pass a response to the thread of the HTTP server. The lock is held. True: the
  * caller must call wake_http(), if possible without the lock, which that thread
  * needs. */
-static bool hand_over(struct bj_server *s, struct bj_request *t)
+static bool server_hand_over(struct bj_server *s, struct bj_request *t)
 {
     bool first = !s->done.first;
     __atomic_add_fetch(&s->made_bytes, t->reply.body.cap, __ATOMIC_RELAXED);
@@ -226,7 +226,7 @@ static void pass_on(struct bj_server *s, struct bj_request *t)
         bj_queue_push(&s->waiting, t);
         pthread_cond_signal(&s->wait_cond);
     } else {
-        wake = hand_over(s, t);
+        wake = server_hand_over(s, t);
     }
     if (counted)
         end_admin_query(s);
@@ -235,7 +235,7 @@ static void pass_on(struct bj_server *s, struct bj_request *t)
         wake_http(s);
 }
 
-static void serve(struct bj_api_worker *a, struct bj_request *t)
+static void server_serve(struct bj_api_worker *a, struct bj_request *t)
 {
     struct bj_call *c = &t->call;
     c->worker = a;
@@ -259,7 +259,8 @@ static bool has_hung_up(const struct bj_request *t)
            bj_http_client_gone(t->call.req);
 }
 
-static void refuse(struct bj_request *t, unsigned status, const char *text)
+static void server_refuse(struct bj_request *t, unsigned status,
+                          const char *text)
 {
     bj_call_header(&t->call, "Cache-Control", "no-store");
     bj_call_header(&t->call, "X-Request-Id", t->call.request_id);
@@ -276,13 +277,13 @@ static void process(struct bj_api_worker *a, struct bj_request *t,
     t->call.worker = a;
     if (settings && bj_worker_use(a, settings, &t->call.err) < 0) {
         bj_call_log(&t->call, "new options");
-        refuse(t, 500, "The server cannot apply its new options.");
+        server_refuse(t, 500, "The server cannot apply its new options.");
     } else if (has_hung_up(t)) {
-        refuse(t, HUNG_UP, "The client disconnected while it waited.");
+        server_refuse(t, HUNG_UP, "The client disconnected while it waited.");
     } else if (!room) {
-        refuse(t, 503, "Too many responses are being sent; try again.");
+        server_refuse(t, 503, "Too many responses are being sent; try again.");
     } else {
-        serve(a, t);
+        server_serve(a, t);
     }
 }
 
@@ -347,7 +348,7 @@ static void *run_waiter(void *arg)
         bj_answer_end(&t->call);
         pthread_mutex_lock(&s->lock);
         s->waiters_busy--;
-        if (hand_over(s, t))
+        if (server_hand_over(s, t))
             wake_http(s);
     }
     pthread_mutex_unlock(&s->lock);
@@ -383,7 +384,7 @@ static bool serve_now(struct bj_server *s, struct bj_request *t)
     t->quick = is_quick(s, t);
     if (e && e->needs != 0 && !t->quick)
         return false;
-    serve(&s->http_worker, t);
+    server_serve(&s->http_worker, t);
     t->quick = false;
     return !t->checked;
 }
@@ -432,8 +433,8 @@ static void on_request(void *ctx, const struct bj_http_request *req,
 }
 
 /* Answered even when the server is busy. */
-static void on_health(void *ctx, const struct bj_http_request *req,
-                      struct bj_http_reply *reply)
+static void server_on_health(void *ctx, const struct bj_http_request *req,
+                             struct bj_http_reply *reply)
 {
     take_request(ctx, req, reply, BJ_SLICE("health"));
 }
@@ -458,7 +459,7 @@ static void on_refusal(void *ctx, const struct bj_http_request *req,
 }
 
 static const struct bj_http_route routes[] = {
-    {"/health", BJ_HTTP_GET | BJ_HTTP_HEAD, true, on_health},
+    {"/health", BJ_HTTP_GET | BJ_HTTP_HEAD, true, server_on_health},
     {"/", BJ_HTTP_GET | BJ_HTTP_HEAD | BJ_HTTP_POST, false, on_request},
     {"/*", BJ_HTTP_GET | BJ_HTTP_HEAD | BJ_HTTP_POST, false, on_request},
     {NULL, 0, false, on_refusal}};
@@ -501,8 +502,8 @@ static void add_endpoints(struct bj_server *s,
                 s->endpoint[n++] = e;
 }
 
-static void prepare(struct bj_server *s,
-                    const struct bj_endpoint *const *tables)
+static void server_prepare(struct bj_server *s,
+                           const struct bj_endpoint *const *tables)
 {
     struct bj_queue *const queues[] = {&s->todo, &s->parked, &s->waiting,
                                        &s->done};
@@ -546,7 +547,7 @@ static int open_httpd(struct bj_server *s, struct bj_err *err)
 int bj_server_init(struct bj_server *s, struct bj_api_conf *conf,
                    const struct bj_endpoint *const *tables, struct bj_err *err)
 {
-    prepare(s, tables);
+    server_prepare(s, tables);
     int r = bj_secrets_new(&s->secrets, err);
     if (r == 0) {
         r = bj_settings_new(conf, s->secrets, &s->settings, err);

@@ -66,8 +66,8 @@ static const struct bj_column columns[] = {
     {.name = NULL},
 };
 
-static int make(struct bj_call *c, const struct bj_params *p,
-                struct bj_picked *k, struct bj_query *q)
+static int applications_make(struct bj_call *c, const struct bj_params *p,
+                             struct bj_picked *k, struct bj_query *q)
 {
     bj_picked_table(k, columns);
     int64_t from, to;
@@ -99,7 +99,7 @@ static int on_applications(struct bj_call *c)
     struct bj_params p;
     int r = bj_params_read(c, MASK, &p);
     if (r == 0)
-        r = make(c, &p, &k, &q);
+        r = applications_make(c, &p, &k, &q);
     if (r == 0)
         r = bj_table_reply(c, &q, &k, c->worker->conf->max_rows);
     bj_query_free(&q);
@@ -123,7 +123,7 @@ int bj_applications_page(struct bj_call *c, const struct bj_params *p)
     struct bj_picked k;
     struct bj_page_table table;
     bool cut = false;
-    int r = make(c, p, &k, &q);
+    int r = applications_make(c, p, &k, &q);
     bj_page_table_begin(&table, &c->reply->body, shown, "");
     table.most = SHOWN;
     if (r == 0)

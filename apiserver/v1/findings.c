@@ -248,7 +248,7 @@ struct items {
     unsigned place[BJ_WASTED_COLUMNS]; /* in k */
 };
 
-static int pick(struct bj_call *c, struct items *all)
+static int findings_pick(struct bj_call *c, struct items *all)
 {
     struct bj_params only = {.values = 0};
     int r = bj_prices_read(bj_reader_db(c->reader), &all->prices, &c->err);
@@ -271,7 +271,7 @@ static void select_items(const struct items *all, struct bj_query *q)
                     " AND 1e15 THEN CAST(f.value AS INTEGER) END, r.condition");
 }
 
-static int add(struct bj_call *c, struct items *all, struct bj_st *st)
+static int findings_add(struct bj_call *c, struct items *all, struct bj_st *st)
 {
     const int behind = BJ_JOBS_FIRST + (int)all->k.values;
     int64_t number[BJ_ROW_KEYS], of[BJ_WASTED_COLUMNS];
@@ -290,7 +290,7 @@ static int add(struct bj_call *c, struct items *all, struct bj_st *st)
 
 /* Unknown costs are the smallest.  Findings without cost, and those that cost
  * the same: the newest jobs first, and of each in the order of the rules. */
-static int compare(const void *a, const void *b)
+static int findings_compare(const void *a, const void *b)
 {
     const struct item *x = a, *y = b;
     const int64_t order[][2] = {{y->severity, x->severity},
@@ -310,9 +310,9 @@ static int read_items(struct bj_call *c, struct bj_query *q, struct items *all)
     struct bj_st *st = NULL;
     int r = bj_query_open(q, c->reader, &st, &c->err);
     while (r == 0 && (r = bj_st_row(st, &c->err)) > 0)
-        r = add(c, all, st);
+        r = findings_add(c, all, st);
     if (r == 0 && all->n > 0 && all->n <= FEW)
-        qsort(all->item, all->n, sizeof(*all->item), compare);
+        qsort(all->item, all->n, sizeof(*all->item), findings_compare);
     return r;
 }
 
@@ -320,7 +320,7 @@ int bj_findings_order(struct bj_call *c, int64_t job, struct bj_query *q)
 {
     struct items all = {.n = 0};
     struct bj_query of = {0};
-    int r = pick(c, &all);
+    int r = findings_pick(c, &all);
     select_items(&all, &of);
     bj_query_sql(&of, " FROM job AS j CROSS JOIN job_finding AS f CROSS JOIN"
                       " finding_rule AS r" OF_JOBS " WHERE f.job = j.id AND"
@@ -347,9 +347,10 @@ int bj_findings_order(struct bj_call *c, int64_t job, struct bj_query *q)
  */
 
 /* Write rows, and the cursor if there are more. */
-static int write_rows(struct bj_call *c, struct bj_query *q,
-                      const struct bj_picked *k, const struct span *s,
-                      const struct bj_output *out, struct bj_findings_end *end)
+static int findings_write_rows(struct bj_call *c, struct bj_query *q,
+                               const struct bj_picked *k, const struct span *s,
+                               const struct bj_output *out,
+                               struct bj_findings_end *end)
 {
     struct bj_st *st = NULL;
     struct bj_rows rows;
@@ -429,7 +430,7 @@ static int list_by_cost(struct bj_call *c, struct bj_query *q,
                         struct bj_findings_end *end)
 {
     struct items all = {.n = 0};
-    int r = pick(c, &all);
+    int r = findings_pick(c, &all);
     select_items(&all, q);
     if (r == 0)
         r = make_findings(c, q, p, s);
@@ -438,7 +439,7 @@ static int list_by_cost(struct bj_call *c, struct bj_query *q,
     if (r == 0 && all.n > FEW) {
         end->partial = true;
         end->at = all.item[--all.n - 1].at;
-        qsort(all.item, all.n, sizeof(*all.item), compare);
+        qsort(all.item, all.n, sizeof(*all.item), findings_compare);
     }
     if (r == 0) {
         const size_t first = s->first < all.n ? (size_t)s->first : all.n;
@@ -469,7 +470,7 @@ int bj_findings_list(struct bj_call *c, const struct bj_params *p,
         bj_query_sql(&q, ", j.at, j.id");
         r = make_findings(c, &q, p, &s);
         if (r == 0)
-            r = write_rows(c, &q, &k, &s, out, ret);
+            r = findings_write_rows(c, &q, &k, &s, out, ret);
     }
     bj_query_free(&q);
     return r == -EINTR

@@ -463,8 +463,8 @@ struct items {
 /* --- the jobs and their values ---------------------------------------------
  */
 
-static int pick(struct bj_call *c, const struct bj_params *p,
-                struct bj_picked *ret)
+static int jobs_pick(struct bj_call *c, const struct bj_params *p,
+                     struct bj_picked *ret)
 {
     struct bj_params only = {.values = 0};
     struct bj_slice name = bj_params_text(p, BJ_PARAM_SORT);
@@ -479,7 +479,7 @@ static int pick(struct bj_call *c, const struct bj_params *p,
     return r;
 }
 
-static bool add(struct items *all, struct item v)
+static bool jobs_add(struct items *all, struct item v)
 {
     if (!BJ_GROW(all->item, all->n + 1, all->room))
         return false;
@@ -511,7 +511,7 @@ static int read_items(struct bj_call *c, struct jobs_query *l,
             all->n == SORTED_MAX || bj_reader_late(c->reader, &row);
         if (l->end.partial)
             break;
-        if (!add(all, v))
+        if (!jobs_add(all, v))
             r = bj_err_set(&c->err, -ENOMEM, "sort");
     }
     bj_query_free(&l->q);
@@ -521,7 +521,8 @@ static int read_items(struct bj_call *c, struct jobs_query *l,
 }
 
 /* Order: unknown values last; equal values by start time, the newest first. */
-static int compare(const struct item *a, const struct item *b, bool ascending)
+static int jobs_compare(const struct item *a, const struct item *b,
+                        bool ascending)
 {
     if (a->value != b->value) {
         if (a->value == BJ_SQL_NULL || b->value == BJ_SQL_NULL)
@@ -535,12 +536,12 @@ static int compare(const struct item *a, const struct item *b, bool ascending)
 
 static int falling(const void *a, const void *b)
 {
-    return compare(a, b, false);
+    return jobs_compare(a, b, false);
 }
 
 static int rising(const void *a, const void *b)
 {
-    return compare(a, b, true);
+    return jobs_compare(a, b, true);
 }
 
 /* --- the page --------------------------------------------------------------
@@ -581,7 +582,7 @@ static int jobs_sort(struct bj_call *c, struct jobs_query *l,
     struct items all = {.n = 0};
     size_t first = l->cursor_at > 0 ? (size_t)l->cursor_at : 0;
     size_t limit = l->limit < PAGE_MAX ? (size_t)l->limit : PAGE_MAX;
-    int r = pick(c, &l->p, &one);
+    int r = jobs_pick(c, &l->p, &one);
     if (r == 0)
         r = read_items(c, l, &one, &all);
     if (r == 0) {
@@ -663,8 +664,8 @@ static int count_all(struct bj_call *c, struct jobs_query *l, int64_t most)
 }
 
 /* Write rows, and the cursor if there are more. */
-static int write_rows(struct bj_call *c, struct jobs_query *l,
-                      struct bj_rows *rows)
+static int jobs_write_rows(struct bj_call *c, struct jobs_query *l,
+                           struct bj_rows *rows)
 {
     struct bj_st *st = NULL;
     int64_t at = 0, id = 0;
@@ -727,7 +728,7 @@ static int reply_list(struct bj_call *c, struct jobs_query *l)
     if (r != 0)
         return r;
     bj_call_rows(c, &rows, l->k.key, l->k.n);
-    r = write_rows(c, l, &rows);
+    r = jobs_write_rows(c, l, &rows);
     if (r != 0)
         return r;
     memcpy(c->next, l->end.next, BJ_CURSOR_BYTES);
@@ -760,7 +761,7 @@ int bj_jobs_list(struct bj_call *c, const struct bj_params *p,
         r = query_search(c, l);
     if (r == 0) {
         bj_rows_begin(&rows, out, l->k.key, l->k.n);
-        r = write_rows(c, l, &rows);
+        r = jobs_write_rows(c, l, &rows);
     }
     if (r == 0)
         bj_rows_end(&rows);

@@ -86,7 +86,7 @@ static int write_choice(struct bj_call *c, struct bj_slice choice)
 }
 
 /* Change the choice of the user: 0, or a refusal. */
-static int change(struct bj_call *c)
+static int mail_change(struct bj_call *c)
 {
     struct bj_slice choice;
     if (!is_own_page(c))
@@ -106,7 +106,7 @@ static bool is_post(const struct bj_call *c)
 
 static int read_own(struct bj_call *c, struct bj_mail_choice *ret)
 {
-    int r = is_post(c) ? change(c) : 0;
+    int r = is_post(c) ? mail_change(c) : 0;
     if (r == 0)
         r = bj_reader_begin(c->worker->reader, &c->err);
     if (r != 0)

@@ -7,7 +7,7 @@
 #include "report/chart/series.h"
 #include "statsdb/job/job_column.h"
 
-static void text(struct bj_buf *b, const char *before, const char *s)
+static void openapi_text(struct bj_buf *b, const char *before, const char *s)
 {
     bj_buf_str(b, before);
     bj_json_string(b, bj_slice_str(s));
@@ -23,8 +23,8 @@ static void put_param(struct bj_buf *b, const struct bj_param_rule *p)
                           "\"description\":\"" BJ_PARAM_TIMES "\"}",
         [BJ_PARAM_UINT] = "{\"type\":\"integer\",\"minimum\":0}",
         [BJ_PARAM_FLAG] = "{\"type\":\"boolean\"}"};
-    text(b, "{\"in\":\"query\",\"name\":", p->name);
-    text(b, ",\"description\":", p->help);
+    openapi_text(b, "{\"in\":\"query\",\"name\":", p->name);
+    openapi_text(b, ",\"description\":", p->help);
     bj_buf_printf(b, ",\"schema\":%s%s}", schema[p->kind],
                   p->kind == BJ_PARAM_LIST
                       ? ",\"style\":\"form\",\"explode\":false"
@@ -34,8 +34,8 @@ static void put_param(struct bj_buf *b, const struct bj_param_rule *p)
 static void put_own_param(struct bj_buf *b, const struct bj_own_param *p,
                           bool required)
 {
-    text(b, "{\"in\":\"query\",\"name\":", p->name);
-    text(b, ",\"description\":", p->help);
+    openapi_text(b, "{\"in\":\"query\",\"name\":", p->name);
+    openapi_text(b, ",\"description\":", p->help);
     bj_buf_printf(b, "%s,\"schema\":%s}", required ? ",\"required\":true" : "",
                   p->schema);
 }
@@ -83,9 +83,9 @@ static void put_params(struct bj_buf *b, const struct bj_endpoint *e, bool post)
 static void put_key(struct bj_buf *b, const char *name, const char *type,
                     const char *help, bool first)
 {
-    text(b, first ? "" : ",", name);
+    openapi_text(b, first ? "" : ",", name);
     bj_buf_printf(b, ":{\"type\":[\"%s\",\"null\"]", type);
-    text(b, ",\"description\":", help);
+    openapi_text(b, ",\"description\":", help);
     bj_buf_str(b, "}");
 }
 
@@ -102,7 +102,7 @@ static void put_metrics(struct bj_buf *b)
 }
 
 /* Describe rows as JSON and as CSV. */
-static void put_rows(struct bj_buf *b, const struct bj_endpoint *e)
+static void openapi_put_rows(struct bj_buf *b, const struct bj_endpoint *e)
 {
     bj_buf_str(b, "\"description\":\"Rows; every row has every field, or those "
                   "of the parameter fields.\",\"content\":{"
@@ -164,7 +164,7 @@ static void put_request_body(struct bj_buf *b, const struct bj_endpoint *e)
                   "\"type\":\"object\",\"properties\":{");
     for (const struct bj_own_param *p = e->own; p->name; p++)
         if (e->own_params & p->bit) {
-            text(b, comma, p->name);
+            openapi_text(b, comma, p->name);
             bj_buf_printf(b, ":%s", p->schema);
             comma = ",";
         }
@@ -175,7 +175,7 @@ static void put_method(struct bj_buf *b, const struct bj_endpoint *e, bool post)
 {
     const char *method = post ? "post" : "get";
     bj_buf_printf(b, "\"%s\":{\"summary\":", method);
-    text(b, "", e->help);
+    openapi_text(b, "", e->help);
     put_operation(b, e, method);
     put_params(b, e, post);
     bj_buf_str(b, e->needs & BJ_NEED_USER ? "" : ",\"security\":[]");
@@ -183,7 +183,7 @@ static void put_method(struct bj_buf *b, const struct bj_endpoint *e, bool post)
         put_request_body(b, e);
     bj_buf_str(b, ",\"responses\":{\"200\":{");
     if (bj_endpoint_has_rows(e))
-        put_rows(b, e);
+        openapi_put_rows(b, e);
     else
         bj_buf_printf(b,
                       "\"description\":\"The answer.\",\"content\":{\"%s\":{}}",

@@ -46,7 +46,7 @@ static const char *reason(int code, char *buf, size_t n)
 
 /* Responds with 503 only if the server cannot process any request, because a
  * service manager may then restart it. */
-static int on_health(struct bj_call *c)
+static int status_on_health(struct bj_call *c)
 {
     int r = bj_reader_begin(c->worker->reader, &c->err);
     char text[128];
@@ -93,7 +93,7 @@ static const char *endpoint_name(const struct bj_server *a, unsigned i)
     return i < BJ_API_ENDPOINTS - 1 ? a->endpoint[i]->path : "none";
 }
 
-static bool present(const struct bj_server *a, unsigned i)
+static bool status_present(const struct bj_server *a, unsigned i)
 {
     return i == BJ_API_ENDPOINTS - 1 || a->endpoint[i];
 }
@@ -103,7 +103,7 @@ static void put_requests(const struct bj_server *a, struct bj_buf *b)
     family(b, "requests_total", "counter",
            "Requests by endpoint and class of status.");
     for (unsigned i = 0; i < BJ_API_ENDPOINTS; i++)
-        for (unsigned k = 1; k < BJ_API_CLASSES && present(a, i); k++)
+        for (unsigned k = 1; k < BJ_API_CLASSES && status_present(a, i); k++)
             if (load_count(&a->count[i].n[k]) > 0)
                 bj_buf_printf(
                     b,
@@ -113,7 +113,7 @@ static void put_requests(const struct bj_server *a, struct bj_buf *b)
                     (unsigned long long)load_count(&a->count[i].n[k]));
     family(b, "request_seconds_total", "counter", "Time spent on requests.");
     for (unsigned i = 0; i < BJ_API_ENDPOINTS; i++)
-        if (present(a, i) && load_count(&a->count[i].usec) > 0) {
+        if (status_present(a, i) && load_count(&a->count[i].usec) > 0) {
             bj_buf_printf(
                 b, "batchjob_api_request_seconds_total{endpoint=\"%s\"} ",
                 endpoint_name(a, i));
@@ -219,7 +219,7 @@ const struct bj_endpoint bj_endpoints_status[] = {
      .help = "Name and version of the server; a page for browsers."},
     {.path = "/health",
      .methods = BJ_HTTP_GET,
-     .run = on_health,
+     .run = status_on_health,
      .help = "Status 200 if the store can be read, else 503."},
     {.path = "/metrics",
      .methods = BJ_HTTP_GET,

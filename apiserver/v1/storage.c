@@ -42,8 +42,8 @@ static int complain(uint64_t line, struct bj_slice what, const char *expected,
                       line, shown, expected);
 }
 
-static int parse(struct bj_slice text, uint64_t line, struct bj_storage *ret,
-                 struct bj_err *err)
+static int storage_parse(struct bj_slice text, uint64_t line,
+                         struct bj_storage *ret, struct bj_err *err)
 {
     struct bj_slice f[FIELDS], rest = text;
     for (int i = 0; i < FIELDS; i++)
@@ -76,7 +76,7 @@ int bj_storage_next(struct bj_slice *rest, uint64_t *line,
         ++*line;
         text = bj_slice_trim(text);
         if (text.n > 0 && *text.p != '#')
-            return parse(text, *line, ret, err);
+            return storage_parse(text, *line, ret, err);
     }
     return 0;
 }
@@ -110,7 +110,7 @@ static bool may_see(const struct bj_call *c, const struct bj_params *p,
                      bj_slice_eq(user, bj_slice_str(c->identity.user)));
 }
 
-static void put_row(struct bj_rows *rows, const struct bj_storage *s)
+static void storage_put_row(struct bj_rows *rows, const struct bj_storage *s)
 {
     bj_row_begin(rows);
     bj_put_text(rows, s->user);
@@ -128,8 +128,8 @@ static void put_row(struct bj_rows *rows, const struct bj_storage *s)
 
 /* Bad lines are skipped and counted; only admins see the first one, because it
  * may belong to another user. */
-static void put_rows(struct bj_call *c, const struct bj_params *p,
-                     struct bj_slice text)
+static void storage_put_rows(struct bj_call *c, const struct bj_params *p,
+                             struct bj_slice text)
 {
     const char *names[BJ_JOB_COLUMNS];
     struct bj_rows rows;
@@ -142,7 +142,7 @@ static void put_rows(struct bj_call *c, const struct bj_params *p,
         if (r < 0 && bad++ == 0)
             first = err;
         else if (r > 0 && may_see(c, p, s.user))
-            put_row(&rows, &s);
+            storage_put_row(&rows, &s);
     bj_buf_printf(&more, ",\"meta\":{\"bad_lines\":%" PRIu64, bad);
     if (bad > 0 && c->identity.admin) {
         bj_buf_str(&more, ",\"bad_line\":");
@@ -185,7 +185,7 @@ static int on_storage(struct bj_call *c)
                            "Projects and quotas cannot be read at the moment.");
     }
     if (r == 0)
-        put_rows(c, &p, all);
+        storage_put_rows(c, &p, all);
     free(text);
     return r;
 }

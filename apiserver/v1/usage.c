@@ -40,7 +40,7 @@ static const struct {
  */
 
 /* Sums of a row; no sum is 0. */
-static int64_t sum_of(int64_t v)
+static int64_t usage_sum_of(int64_t v)
 {
     return v == BJ_SQL_NULL ? 0 : v;
 }
@@ -76,23 +76,23 @@ static int64_t usage_time(const int64_t *v)
 
 static int64_t usage_count(const int64_t *v)
 {
-    return sum_of(v[0]);
+    return usage_sum_of(v[0]);
 }
 
 /* sum, number */
 static int64_t usage_mean(const int64_t *v)
 {
-    return bj_bill_ratio(sum_of(v[0]), 1, sum_of(v[1]));
+    return bj_bill_ratio(usage_sum_of(v[0]), 1, usage_sum_of(v[1]));
 }
 
 static int64_t usage_hours(const int64_t *v)
 {
-    return bj_bill_ratio(sum_of(v[0]), 1000, 3600);
+    return bj_bill_ratio(usage_sum_of(v[0]), 1000, 3600);
 }
 
 static int64_t usage_gib_hours(const int64_t *v)
 {
-    return bj_bill_ratio(sum_of(v[0]), 1000, 3600 * 1024);
+    return bj_bill_ratio(usage_sum_of(v[0]), 1000, 3600 * 1024);
 }
 
 /* Millionths as tenths of a percent. */
@@ -110,14 +110,15 @@ static int64_t usage_known_hours(int64_t known_sec, int64_t msec)
 /* CPU_KNOWN or CPU_USED */
 static struct bj_bill usage_cpu(const int64_t *v)
 {
-    return (struct bj_bill){.cpu_sec = sum_of(v[0]),
-                            .cpu_known_sec =
-                                sum_of(v[0]) - sum_of(v[1]) + sum_of(v[2])};
+    return (struct bj_bill){.cpu_sec = usage_sum_of(v[0]),
+                            .cpu_known_sec = usage_sum_of(v[0]) -
+                                             usage_sum_of(v[1]) +
+                                             usage_sum_of(v[2])};
 }
 
 static int64_t usage_cpu_used_msec(const int64_t *v)
 {
-    return sum_of(v[3]) + sum_of(v[4]);
+    return usage_sum_of(v[3]) + usage_sum_of(v[4]);
 }
 
 static int64_t usage_cpu_used(const int64_t *v)
@@ -146,49 +147,51 @@ static int64_t usage_cpu_unused(const int64_t *v)
 /* GPU_USED */
 static int64_t usage_gpu_efficiency(const int64_t *v)
 {
-    return bj_bill_ratio(sum_of(v[1]), 1, sum_of(v[0]));
+    return bj_bill_ratio(usage_sum_of(v[1]), 1, usage_sum_of(v[0]));
 }
 
 /* GPU, GPU_USED */
 static int64_t usage_gpu_coverage(const int64_t *v)
 {
-    const struct bj_bill b = {.gpu_sec = sum_of(v[0]),
-                              .gpu_known_sec = sum_of(v[1])};
+    const struct bj_bill b = {.gpu_sec = usage_sum_of(v[0]),
+                              .gpu_known_sec = usage_sum_of(v[1])};
     return usage_tenths(bj_bill_gpu_known(&b));
 }
 
 /* GPU_USED */
 static int64_t usage_gpu_unused(const int64_t *v)
 {
-    const int64_t known = sum_of(v[0]);
-    return usage_known_hours(known, known * 1000 - sum_of(v[1]));
+    const int64_t known = usage_sum_of(v[0]);
+    return usage_known_hours(known, known * 1000 - usage_sum_of(v[1]));
 }
 
 /* OF_SCHEDULER */
 static int64_t usage_scheduler_kwh(const int64_t *v)
 {
-    return sum_of(v[0]) > 0 ? bj_bill_ratio(sum_of(v[1]), 10, 36) : BJ_SQL_NULL;
+    return usage_sum_of(v[0]) > 0 ? bj_bill_ratio(usage_sum_of(v[1]), 10, 36)
+                                  : BJ_SQL_NULL;
 }
 
 /* part and whole of the CPU time */
 static int64_t usage_part(const int64_t *v)
 {
-    return bj_bill_ratio(sum_of(v[0]), 1000, sum_of(v[1]));
+    return bj_bill_ratio(usage_sum_of(v[0]), 1000, usage_sum_of(v[1]));
 }
 
 /* ENERGY */
 static int64_t usage_kwh(const int64_t *v)
 {
-    return bj_bill_ratio(sum_of(v[1]), 1, sum_of(v[0]) > 0 ? 3600 : 0);
+    return bj_bill_ratio(usage_sum_of(v[1]), 1,
+                         usage_sum_of(v[0]) > 0 ? 3600 : 0);
 }
 
 /* CPU, ENERGY, energy with a factor */
 static struct bj_bill usage_energy(const int64_t *v)
 {
-    return (struct bj_bill){.cpu_sec = sum_of(v[0]),
-                            .energy_cpu_sec = sum_of(v[1]),
-                            .energy_mj = sum_of(v[2]),
-                            .emissions_mj = sum_of(v[3])};
+    return (struct bj_bill){.cpu_sec = usage_sum_of(v[0]),
+                            .energy_cpu_sec = usage_sum_of(v[1]),
+                            .energy_mj = usage_sum_of(v[2]),
+                            .emissions_mj = usage_sum_of(v[3])};
 }
 
 /* The same values; the last is not used. */
@@ -207,7 +210,7 @@ static int64_t usage_emissions_coverage(const int64_t *v)
 /* micrograms, energy with a factor */
 static int64_t usage_grams(const int64_t *v)
 {
-    return bj_bill_ratio(sum_of(v[0]), 1, sum_of(v[1]) > 0);
+    return bj_bill_ratio(usage_sum_of(v[0]), 1, usage_sum_of(v[1]) > 0);
 }
 
 /* COST */
@@ -218,16 +221,16 @@ static struct bj_prices usage_prices(const int64_t *v)
 
 static struct bj_bill usage_bill(const int64_t *v)
 {
-    return (struct bj_bill){.cpu_sec = sum_of(v[5]),
-                            .gpu_sec = sum_of(v[6]),
-                            .mem_mib_sec = sum_of(v[7]),
-                            .energy_cpu_sec = sum_of(v[8]),
-                            .energy_mj = sum_of(v[9]),
-                            .failed_cpu_sec = sum_of(v[10]),
-                            .failed_gpu_sec = sum_of(v[11]),
-                            .failed_mem_mib_sec = sum_of(v[12]),
-                            .failed_energy_cpu_sec = sum_of(v[13]),
-                            .failed_energy_mj = sum_of(v[14])};
+    return (struct bj_bill){.cpu_sec = usage_sum_of(v[5]),
+                            .gpu_sec = usage_sum_of(v[6]),
+                            .mem_mib_sec = usage_sum_of(v[7]),
+                            .energy_cpu_sec = usage_sum_of(v[8]),
+                            .energy_mj = usage_sum_of(v[9]),
+                            .failed_cpu_sec = usage_sum_of(v[10]),
+                            .failed_gpu_sec = usage_sum_of(v[11]),
+                            .failed_mem_mib_sec = usage_sum_of(v[12]),
+                            .failed_energy_cpu_sec = usage_sum_of(v[13]),
+                            .failed_energy_mj = usage_sum_of(v[14])};
 }
 
 static int64_t usage_cost(const int64_t *v)
@@ -447,7 +450,7 @@ static int read_order(struct bj_call *c, struct usage *a)
                                 s.n < 60 ? (int)s.n : 60, s.p);
 }
 
-static int64_t day_of(int64_t sec, int64_t *month)
+static int64_t usage_day_of(int64_t sec, int64_t *month)
 {
     struct bj_civil t = {0};
     bj_civil_from_days(bj_tz_day(bj_tz_used(), sec >= 0 ? sec : 0), &t);
@@ -496,8 +499,8 @@ static int read_usage(struct bj_call *c, struct usage *a)
         r = bj_params_period(c, &a->p, &from, &to);
     if (r != 0)
         return r;
-    a->from = day_of(from, &a->first);
-    a->to = day_of(to < now ? to : now, &a->last);
+    a->from = usage_day_of(from, &a->first);
+    a->to = usage_day_of(to < now ? to : now, &a->last);
     if (a->first < first) {
         a->first = first;
         a->from = 1;
@@ -529,8 +532,8 @@ static void put_order(struct usage *a)
 
 /* The first or last row of a month: a day, or 0 if the month is whole.  month
  * and its day: where the days are not all. */
-static void put_day(struct bj_query *q, const struct usage *a, int64_t month,
-                    int64_t day, int64_t otherwise)
+static void usage_put_day(struct bj_query *q, const struct usage *a,
+                          int64_t month, int64_t day, int64_t otherwise)
 {
     bj_query_sql(q, "CASE WHEN m BETWEEN ");
     bj_query_int(q, a->whole);
@@ -569,9 +572,9 @@ static int build(struct bj_call *c, struct usage *a)
                  " AS INTEGER) UNION ALL SELECT m + 1 FROM each_mo WHERE m < ");
     bj_query_int(q, a->last);
     bj_query_sql(q, "), mo(m, since, upto) AS (SELECT m, ");
-    put_day(q, a, a->first, a->from, 1);
+    usage_put_day(q, a, a->first, a->from, 1);
     bj_query_sql(q, ", ");
-    put_day(q, a, a->last, a->to, 31);
+    usage_put_day(q, a, a->last, a->to, 31);
     bj_query_sql(q, " FROM each_mo)");
     if (a->by[BY_FACULTY]) {
         bj_query_sql(q, ", fac(id, name) AS MATERIALIZED (SELECT id,"

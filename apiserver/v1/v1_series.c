@@ -13,8 +13,8 @@ enum { SVG_LINES = 5 };
  */
 
 /* Select the named metrics, or all, in the order of the table. */
-static int pick(struct bj_call *c, const struct bj_params *p,
-                struct bj_series_work *w)
+static int series_pick(struct bj_call *c, const struct bj_params *p,
+                       struct bj_series_work *w)
 {
     bool want[BJ_SERIES_METRICS] = {false};
     for (unsigned i = 0; i < p->values; i++) {
@@ -49,13 +49,13 @@ static int read_by(struct bj_call *c, const struct bj_params *p,
     return bj_call_refuse(c, 400, "The parameter by must be job, node or gpu.");
 }
 
-static int prepare(struct bj_call *c, struct bj_params *p,
-                   struct bj_series_work *w)
+static int series_prepare(struct bj_call *c, struct bj_params *p,
+                          struct bj_series_work *w)
 {
     struct bj_visible_job f;
     int r = bj_visible_job_find(c, p, c->tail, &w->arena, &f);
     if (r == 0)
-        r = pick(c, p, w);
+        r = series_pick(c, p, w);
     if (r == 0)
         r = read_by(c, p, &w->s.by);
     if (r != 0)
@@ -78,7 +78,7 @@ static int on_series(struct bj_call *c)
     r = bj_series_new(c, &w);
     if (r != 0)
         return r;
-    r = prepare(c, &p, w);
+    r = series_prepare(c, &p, w);
     if (r == 0)
         c->work = w;
     else
@@ -98,8 +98,8 @@ static const struct bj_column fixed_keys[] = {
     {.name = NULL},
 };
 
-static void put_row(struct bj_rows *rows, const struct bj_series_work *w,
-                    const struct bj_samples_group *g, unsigned point)
+static void series_put_row(struct bj_rows *rows, const struct bj_series_work *w,
+                           const struct bj_samples_group *g, unsigned point)
 {
     int64_t sec = w->range.from + (int64_t)point * w->range.step;
     struct bj_slice none = {0};
@@ -123,7 +123,7 @@ static bool empty(const struct bj_series_work *w,
     return true;
 }
 
-static int write_rows(struct bj_call *c, const struct bj_series_work *w)
+static int series_write_rows(struct bj_call *c, const struct bj_series_work *w)
 {
     const char *key[BJ_JOB_COLUMNS];
     const unsigned fixed = bj_column_names(fixed_keys, key);
@@ -135,7 +135,7 @@ static int write_rows(struct bj_call *c, const struct bj_series_work *w)
     for (unsigned i = 0; i < w->s.points; i++)
         for (unsigned g = 0; g < w->s.groups; g++)
             if (!empty(w, &w->s.group[g], i))
-                put_row(&rows, w, &w->s.group[g], i);
+                series_put_row(&rows, w, &w->s.group[g], i);
     bj_buf_str(&more, ",\"meta\":{\"job\":");
     bj_json_string(&more, w->key);
     bj_buf_printf(&more,
@@ -180,7 +180,8 @@ static int write_chart(struct bj_call *c, const struct bj_series_work *w)
     return 0;
 }
 
-static int failed(struct bj_call *c, const struct bj_series_work *w, int code)
+static int series_failed(struct bj_call *c, const struct bj_series_work *w,
+                         int code)
 {
     if (w->s.too_much)
         return bj_call_refuse(
@@ -210,7 +211,7 @@ static int write_answer(struct bj_call *c, const struct bj_series_work *w)
         return bj_call_refuse(c, 503,
                               "Too many responses are being sent; try again.");
     }
-    int r = c->endpoint->series ? write_rows(c, w) : write_chart(c, w);
+    int r = c->endpoint->series ? series_write_rows(c, w) : write_chart(c, w);
     bj_room_give_later(w->server);
     return r;
 }
@@ -220,7 +221,7 @@ static int after_series(struct bj_call *c)
 {
     struct bj_series_work *w = c->work;
     int r = bj_series_fetch(w, c->req, &c->err);
-    r = r == 0 ? write_answer(c, w) : failed(c, w, r);
+    r = r == 0 ? write_answer(c, w) : series_failed(c, w, r);
     bj_series_free(w);
     c->work = NULL;
     return r;

@@ -36,7 +36,7 @@ struct bj_cluster {
 
 /* --- the thread ---------------------------------------------------------- */
 
-static int kind_of(int code)
+static int cluster_kind_of(int code)
 {
     switch (code) {
     case -ENOENT:
@@ -59,8 +59,8 @@ static int kind_of(int code)
     }
 }
 
-static void log_change(struct bj_cluster *c, enum bj_cluster_source id,
-                       const struct bj_err *err)
+static void cluster_log_change(struct bj_cluster *c, enum bj_cluster_source id,
+                               const struct bj_err *err)
 {
     char text[400], line[480];
     snprintf(line, sizeof(line), "cluster, %s: %s", bj_cluster_readers[id].name,
@@ -92,8 +92,8 @@ static void align(const struct bj_cluster *c, struct source *s, uint64_t now)
 }
 
 /* Record the result; takes the work's part on success. */
-static void note(struct bj_cluster *c, enum bj_cluster_source id,
-                 struct bj_cluster_work *w, uint64_t begun, int code)
+static void cluster_note(struct bj_cluster *c, enum bj_cluster_source id,
+                         struct bj_cluster_work *w, uint64_t begun, int code)
 {
     struct source *s = &c->source[id];
     const uint64_t now = bj_clock_boot_usec();
@@ -109,7 +109,7 @@ static void note(struct bj_cluster *c, enum bj_cluster_source id,
         s->due_usec = now + s->duration_usec;
     s->bad_lines += w->bad;
     if (code < 0) {
-        s->errors[kind_of(code)]++;
+        s->errors[cluster_kind_of(code)]++;
         return;
     }
     s->refused = 0;
@@ -175,12 +175,12 @@ static bool run_source(struct bj_worker *worker, enum bj_cluster_source id)
     bj_worker_lock(worker);
     const bool turned = s->failing != (code < 0);
     if (code != -ECANCELED)
-        note(c, id, &w, begun, code);
+        cluster_note(c, id, &w, begun, code);
     bj_worker_unlock(worker);
     if (code != -ECANCELED && turned)
-        log_change(c, id, code < 0 ? &err : NULL);
+        cluster_log_change(c, id, code < 0 ? &err : NULL);
     if (new_error(c, id, &w, code))
-        log_change(c, id, &w.complaint);
+        cluster_log_change(c, id, &w.complaint);
     bj_cluster_work_free(&w);
     return bj_worker_lock(worker);
 }
@@ -199,7 +199,7 @@ static enum bj_cluster_source next_source(const struct bj_cluster *c)
     return best;
 }
 
-static bool step(struct bj_worker *w)
+static bool cluster_step(struct bj_worker *w)
 {
     struct bj_cluster *c = (struct bj_cluster *)w->poller;
     bool ours = run_source(w, next_source(c));
@@ -225,7 +225,7 @@ void bj_cluster_page(struct bj_cluster *c, uint64_t now_usec, uint64_t gap_usec)
     pthread_mutex_unlock(c->poller.lock);
 }
 
-static void gone(struct bj_poller *poller)
+static void cluster_gone(struct bj_poller *poller)
 {
     struct bj_cluster *c = (struct bj_cluster *)poller;
     for (unsigned i = 0; i < BJ_CLUSTER_SOURCES; i++)
@@ -284,7 +284,7 @@ int bj_cluster_new(const struct bj_scheduler_conf *conf,
 {
     /* Queries use the options: the thread is never abandoned. */
     static const struct bj_poller_work work = {
-        .step = step, .gone = gone, .stop_usec = UINT64_MAX};
+        .step = cluster_step, .gone = cluster_gone, .stop_usec = UINT64_MAX};
     struct bj_cluster *c = calloc(1, sizeof(*c));
     if (!c || bj_poller_init(&c->poller, &work, "bj-cluster", host, NULL) < 0) {
         free(c);

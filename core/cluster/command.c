@@ -21,8 +21,8 @@ static const struct {
 };
 
 /* Append the concatenation of two texts to the list. */
-static int add(struct bj_strv *list, const char *a, struct bj_slice b,
-               struct bj_err *err)
+static int command_add(struct bj_strv *list, const char *a, struct bj_slice b,
+                       struct bj_err *err)
 {
     const size_t size = strlen(a) + b.n + 1;
     char *text = malloc(size);
@@ -48,8 +48,8 @@ static bool has(const struct bj_strv *list, const char *option)
     return false;
 }
 
-static int choose(const struct bj_strv *given, bool nodes, struct bj_strv *ret,
-                  struct bj_err *err)
+static int command_choose(const struct bj_strv *given, bool nodes,
+                          struct bj_strv *ret, struct bj_err *err)
 {
     const char *name = nodes ? "cluster.nodes" : "cluster.jobs";
     int r = 0;
@@ -70,12 +70,12 @@ static int choose(const struct bj_strv *given, bool nodes, struct bj_strv *ret,
                 err, -EINVAL,
                 "%s: %.*s is given twice; separate several values by commas",
                 name, (int)what.n, what.p);
-        r = add(ret, text, value, err);
+        r = command_add(ret, text, value, err);
     }
     return r;
 }
 
-static int check(const struct bj_cluster_command *c, struct bj_err *err)
+static int command_check(const struct bj_cluster_command *c, struct bj_err *err)
 {
     const struct bj_scheduler_conf *conf = c->conf;
     const char *via = conf->via && *conf->via ? conf->via : "text";
@@ -139,15 +139,15 @@ int bj_cluster_command_init(struct bj_cluster_command *c,
     int r = 0;
     *c = (struct bj_cluster_command){.conf = conf};
     while (r == 0 && bj_slice_word(&rest, &word))
-        r = add(&c->front, "", word, err);
+        r = command_add(&c->front, "", word, err);
     if (r == 0)
-        r = choose(&conf->jobs, false, &c->jobs, err);
+        r = command_choose(&conf->jobs, false, &c->jobs, err);
     if (r == 0)
-        r = choose(&conf->nodes, true, &c->nodes, err);
+        r = command_choose(&conf->nodes, true, &c->nodes, err);
     for (size_t i = 0; i < conf->commands.n && r == 0; i++)
         r = add_own(c, conf->commands.v[i], err);
     if (r == 0)
-        r = check(c, err);
+        r = command_check(c, err);
     if (r < 0)
         bj_cluster_command_free(c);
     return r;

@@ -21,7 +21,7 @@ static struct bj_sub *record_at(const struct bj_group *g, size_t i)
     return (struct bj_sub *)(void *)(g->v + i * g->size);
 }
 
-static bool same(const struct bj_slice *a, const struct bj_slice *b)
+static bool group_same(const struct bj_slice *a, const struct bj_slice *b)
 {
     for (int k = 0; k < BJ_SUB_KEYS; k++)
         if (!bj_slice_eq(a[k], b[k]))
@@ -33,7 +33,7 @@ static bool same(const struct bj_slice *a, const struct bj_slice *b)
 static size_t slot_of(const struct bj_group *g, const struct bj_slice *key)
 {
     size_t s = hash_keys(key) & (g->slots - 1);
-    while (g->slot[s] && !same(record_at(g, g->slot[s] - 1)->key, key))
+    while (g->slot[s] && !group_same(record_at(g, g->slot[s] - 1)->key, key))
         s = (s + 1) & (g->slots - 1);
     return s;
 }
@@ -59,7 +59,7 @@ static bool make_room(struct bj_group *g)
     return 2 * (g->n + 1) <= g->slots || rehash(g);
 }
 
-static void *add(struct bj_group *g, const struct bj_slice *key)
+static void *group_add(struct bj_group *g, const struct bj_slice *key)
 {
     if (!make_room(g)) {
         g->arena->failed = 1;
@@ -94,11 +94,11 @@ static void *get_other(struct bj_group *g,
         return r;
     /* The cap plus a quarter, for the keys after "(other)". */
     if (g->n < g->cap + g->cap / 4)
-        return add(g, rest);
+        return group_add(g, rest);
     for (int k = 1; k < BJ_SUB_KEYS; k++)
         rest[k] = key[k].p ? other : key[k];
     r = bj_group_find(g, rest);
-    return r ? r : add(g, rest);
+    return r ? r : group_add(g, rest);
 }
 
 void *bj_group_get(struct bj_group *g, const struct bj_slice key[BJ_SUB_KEYS])
@@ -106,7 +106,7 @@ void *bj_group_get(struct bj_group *g, const struct bj_slice key[BJ_SUB_KEYS])
     void *r = bj_group_find(g, key);
     if (r)
         return r;
-    return g->n < g->cap ? add(g, key) : get_other(g, key);
+    return g->n < g->cap ? group_add(g, key) : get_other(g, key);
 }
 
 /* --- the largest ----------------------------------------------------------*/
@@ -160,8 +160,9 @@ static struct head *head_of(struct bj_group *heads, const struct bj_sub *r)
 }
 
 /* Collect the first keys, and choose which to keep. */
-static bool choose(const struct bj_group *g, const struct bj_group_limit *limit,
-                   struct bj_group *heads)
+static bool group_choose(const struct bj_group *g,
+                         const struct bj_group_limit *limit,
+                         struct bj_group *heads)
 {
     size_t cap = limit->cap;
     for (size_t i = 0; i < g->n; i++) {
@@ -188,7 +189,7 @@ static bool choose(const struct bj_group *g, const struct bj_group_limit *limit,
     return true;
 }
 
-static void merge(char *to, const char *from, size_t size, size_t max)
+static void group_merge(char *to, const char *from, size_t size, size_t max)
 {
     for (size_t off = sizeof(struct bj_sub); off < size;
          off += sizeof(uint64_t)) {
@@ -206,11 +207,11 @@ static bool move(struct bj_group *to, const struct bj_sub *r, bool kept,
                  size_t max)
 {
     const size_t n = to->n, first = sizeof(struct bj_sub);
-    char *record_at = kept ? add(to, r->key) : get_other(to, r->key);
+    char *record_at = kept ? group_add(to, r->key) : get_other(to, r->key);
     if (record_at && to->n > n)
         memcpy(record_at + first, (const char *)r + first, to->size - first);
     else if (record_at)
-        merge(record_at, (const char *)r, to->size, max);
+        group_merge(record_at, (const char *)r, to->size, max);
     return record_at;
 }
 
@@ -225,7 +226,7 @@ bool bj_group_cut(struct bj_group *g, const struct bj_group_limit *limit)
                            .refused = g->refused};
     if (g->n <= limit->cap)
         return true;
-    bool good = choose(g, limit, &heads) && !arena.failed;
+    bool good = group_choose(g, limit, &heads) && !arena.failed;
     for (int kept = 1; kept >= 0; kept--)
         for (size_t i = 0; good && i < g->n; i++)
             if (head_of(&heads, record_at(g, i))->kept == kept)

@@ -27,7 +27,7 @@ struct entry {
 
 /* Whether idle GPUs of the node are available to jobs, as sinfo decides for its
  * CPUs. */
-static bool usable(struct bj_slurm_node_state s)
+static bool nodes_usable(struct bj_slurm_node_state s)
 {
     const uint32_t out = 1u << BJ_NODE_DRAIN | 1u << BJ_NODE_FAIL |
                          1u << BJ_NODE_NOT_RESPONDING |
@@ -87,7 +87,7 @@ static void find_gpus(const struct bj_sinfo_node *node, uint64_t idle_cpus,
     for (unsigned i = 0; i < ret->n; i++) {
         struct bj_gpus_stat *s = &ret->v[i];
         const uint64_t unused = s->gpus - s->allocated;
-        if (!usable(node->state))
+        if (!nodes_usable(node->state))
             s->other = unused;
         else if (node->idle < idle_cpus)
             s->blocked = unused;

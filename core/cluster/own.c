@@ -62,8 +62,8 @@ static struct bj_slice quote(struct bj_slice line, struct bj_arena *a)
 }
 
 /* A line of a command of the site: its object, with texts in arena. */
-static int parse(struct bj_slice line, struct bj_arena *arena,
-                 const struct bj_json **ret)
+static int own_parse(struct bj_slice line, struct bj_arena *arena,
+                     const struct bj_json **ret)
 {
     int r = bj_json_parse(arena, line, "line", NULL, ret, NULL);
     if (r == -EINVAL)
@@ -71,7 +71,7 @@ static int parse(struct bj_slice line, struct bj_arena *arena,
     return r == 0 && bj_json_kind(*ret) == BJ_JSON_OBJECT ? 0 : -EINVAL;
 }
 
-static struct bj_slice value(const struct bj_json *v, const char *key)
+static struct bj_slice own_value(const struct bj_json *v, const char *key)
 {
     const struct bj_slice s = bj_json_text(bj_json_get(v, key));
     return bj_word_is_none(s) ? (struct bj_slice){"", 0} : s;
@@ -79,22 +79,22 @@ static struct bj_slice value(const struct bj_json *v, const char *key)
 
 /* {"a": account, "id": 1, "u": user, "state": "RUNNING", "p": partition, "cpu":
  * 4, "mem": "50M", "r": reason}, one for each task of an array. */
-static int take_job(struct bj_cluster_work *w, const struct bj_json *v)
+static int own_take_job(struct bj_cluster_work *w, const struct bj_json *v)
 {
     struct bj_buf tres = {0};
-    struct bj_squeue_job j = {.id = value(v, "id"),
+    struct bj_squeue_job j = {.id = own_value(v, "id"),
                               .jobs = 1,
-                              .state = value(v, "state"),
-                              .partition = value(v, "p"),
-                              .account = value(v, "a"),
-                              .user = value(v, "u"),
+                              .state = own_value(v, "state"),
+                              .partition = own_value(v, "p"),
+                              .account = own_value(v, "a"),
+                              .user = own_value(v, "u"),
                               .reason = bj_json_text(bj_json_get(v, "r")),
                               .brief = true,
                               .submit_sec = BJ_ABSENT,
                               .eligible_sec = BJ_ABSENT,
                               .start_sec = BJ_ABSENT,
                               .nodes = BJ_ABSENT};
-    const struct bj_slice cpu = value(v, "cpu"), mem = value(v, "mem");
+    const struct bj_slice cpu = own_value(v, "cpu"), mem = own_value(v, "mem");
     uint64_t id;
     if (bj_slice_u64(j.id, &id) < 0 || j.state.n == 0)
         return -EINVAL;
@@ -126,11 +126,11 @@ static int mib_of(struct bj_slice s, uint64_t *ret)
 /* {"s": "idle", "mem": 1000, "n": name, "l": "0.01", "p": partition, "fmem":
  * "900", "cstate": "0/4/0/4", "w": 1}, one for each partition. Memory that is
  * not free counts as allocated. */
-static int take_node(struct bj_cluster_work *w, const struct bj_json *v)
+static int own_take_node(struct bj_cluster_work *w, const struct bj_json *v)
 {
-    struct bj_sinfo_node n = {.name = value(v, "n"),
-                              .partition = value(v, "p"),
-                              .state_text = value(v, "s"),
+    struct bj_sinfo_node n = {.name = own_value(v, "n"),
+                              .partition = own_value(v, "p"),
+                              .state_text = own_value(v, "s"),
                               .cpus = BJ_ABSENT,
                               .allocated = BJ_ABSENT,
                               .idle = BJ_ABSENT,
@@ -138,14 +138,14 @@ static int take_node(struct bj_cluster_work *w, const struct bj_json *v)
                               .mem_allocated_bytes = BJ_ABSENT,
                               .load_centi = BJ_ABSENT,
                               .weight = BJ_ABSENT};
-    const struct bj_slice cpus = value(v, "cstate"), load = value(v, "l"),
-                          weight = value(v, "w");
+    const struct bj_slice cpus = own_value(v, "cstate"),
+                          load = own_value(v, "l"), weight = own_value(v, "w");
     if (n.partition.n > 0 && n.partition.p[n.partition.n - 1] == '*')
         n.partition.n--;
     if (n.name.n == 0 || n.state_text.n == 0 ||
         (cpus.n > 0 && bj_sinfo_cpus(cpus, &n) < 0) ||
-        mib_of(value(v, "mem"), &n.mem_bytes) < 0 ||
-        mib_of(value(v, "fmem"), &n.mem_free_bytes) < 0 ||
+        mib_of(own_value(v, "mem"), &n.mem_bytes) < 0 ||
+        mib_of(own_value(v, "fmem"), &n.mem_free_bytes) < 0 ||
         (load.n > 0 && bj_decimal_u64(load, 2, &n.load_centi) < 0) ||
         (weight.n > 0 && bj_slice_u64(weight, &n.weight) < 0))
         return -EINVAL;
@@ -158,12 +158,13 @@ static int take_node(struct bj_cluster_work *w, const struct bj_json *v)
     return bj_cluster_add_node(w, &n);
 }
 
-static int take(struct bj_cluster_work *w, struct bj_slice line,
-                int (*add)(struct bj_cluster_work *w, const struct bj_json *v))
+static int own_take(struct bj_cluster_work *w, struct bj_slice line,
+                    int (*add)(struct bj_cluster_work *w,
+                               const struct bj_json *v))
 {
     struct bj_arena arena = {0};
     const struct bj_json *v;
-    int r = parse(line, &arena, &v);
+    int r = own_parse(line, &arena, &v);
     if (r == 0)
         r = add(w, v);
     bj_arena_free(&arena);
@@ -172,12 +173,12 @@ static int take(struct bj_cluster_work *w, struct bj_slice line,
 
 int bj_cluster_own_job_line(struct bj_cluster_work *w, struct bj_slice line)
 {
-    return take(w, line, take_job);
+    return own_take(w, line, own_take_job);
 }
 
 int bj_cluster_own_node_line(struct bj_cluster_work *w, struct bj_slice line)
 {
-    return take(w, line, take_node);
+    return own_take(w, line, own_take_node);
 }
 
 int bj_cluster_own_limit_line(struct bj_cluster_work *w, struct bj_slice line)

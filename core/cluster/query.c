@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 /* Count a record as good or bad; only -ENOMEM ends the reading. */
-static int note(struct bj_cluster_work *w, int r)
+static int query_note(struct bj_cluster_work *w, int r)
 {
     if (r == -EINVAL)
         w->bad++;
@@ -25,39 +25,39 @@ static int note(struct bj_cluster_work *w, int r)
     return r == -ENOMEM || w->part->arena.failed ? -ENOMEM : 0;
 }
 
-static int take_job(void *ctx, const struct bj_squeue_job *v)
+static int query_take_job(void *ctx, const struct bj_squeue_job *v)
 {
-    return note(ctx, bj_cluster_add_job(ctx, v));
+    return query_note(ctx, bj_cluster_add_job(ctx, v));
 }
 
-static int take_node(void *ctx, const struct bj_sinfo_node *v)
+static int query_take_node(void *ctx, const struct bj_sinfo_node *v)
 {
-    return note(ctx, bj_cluster_add_node(ctx, v));
+    return query_note(ctx, bj_cluster_add_node(ctx, v));
 }
 
 static int take_reservation(void *ctx, const struct bj_reservation *v)
 {
-    return note(ctx, bj_cluster_add_reservation(ctx, v));
+    return query_note(ctx, bj_cluster_add_reservation(ctx, v));
 }
 
 static int take_diag(void *ctx, const struct bj_sdiag *v)
 {
-    return note(ctx, bj_cluster_add_diag(ctx, v));
+    return query_note(ctx, bj_cluster_add_diag(ctx, v));
 }
 
 static int take_license(void *ctx, const struct bj_license *v)
 {
-    return note(ctx, bj_cluster_add_license(ctx, v));
+    return query_note(ctx, bj_cluster_add_license(ctx, v));
 }
 
 static int take_share(void *ctx, const struct bj_share *v)
 {
-    return note(ctx, bj_cluster_add_share(ctx, v));
+    return query_note(ctx, bj_cluster_add_share(ctx, v));
 }
 
 static int take_limits(void *ctx, const struct bj_limits *v)
 {
-    return note(ctx, bj_cluster_add_limits(ctx, v));
+    return query_note(ctx, bj_cluster_add_limits(ctx, v));
 }
 
 /* With several clusters in a database, ours cannot be determined. */
@@ -73,7 +73,7 @@ static int take_cluster(void *ctx, struct bj_slice name)
     return w->part->arena.failed ? -ENOMEM : 0;
 }
 
-static void take_bad(void *ctx)
+static void query_take_bad(void *ctx)
 {
     struct bj_cluster_work *w = ctx;
     w->bad++;
@@ -84,8 +84,8 @@ int bj_cluster_json_new(struct bj_cluster_work *w, enum bj_slurmjson_kind kind,
 {
     const struct bj_slurmjson_conf conf = {.now_sec = w->wall_sec,
                                            .ctx = w,
-                                           .job = take_job,
-                                           .node = take_node,
+                                           .job = query_take_job,
+                                           .node = query_take_node,
                                            .reservation = take_reservation,
                                            .diag = take_diag,
                                            .rpc = bj_cluster_add_rpc,
@@ -93,13 +93,13 @@ int bj_cluster_json_new(struct bj_cluster_work *w, enum bj_slurmjson_kind kind,
                                            .share = take_share,
                                            .limits = take_limits,
                                            .cluster = take_cluster,
-                                           .bad = take_bad};
+                                           .bad = query_take_bad};
     return bj_slurmjson_new(kind, &conf, ret, err);
 }
 
 static int take_queue(void *ctx, const struct bj_pbs_queue *v)
 {
-    return note(ctx, bj_cluster_add_queue(ctx, v));
+    return query_note(ctx, bj_cluster_add_queue(ctx, v));
 }
 
 /* The same for the JSON of PBS; free it with bj_pbs_live_free. */
@@ -107,11 +107,11 @@ static int cluster_pbs_new(struct bj_cluster_work *w, enum bj_pbs_list list,
                            struct bj_pbs_live **ret, struct bj_err *err)
 {
     const struct bj_pbs_live_conf conf = {.ctx = w,
-                                          .job = take_job,
-                                          .node = take_node,
+                                          .job = query_take_job,
+                                          .node = query_take_node,
                                           .queue = take_queue,
                                           .limits = take_limits,
-                                          .bad = take_bad};
+                                          .bad = query_take_bad};
     return bj_pbs_live_new(&conf, list, ret, err);
 }
 
@@ -130,7 +130,7 @@ struct bj_cluster_client {
     char env_conf[4096]; /* SLURM_CONF=... */
 };
 
-static bool is_set(const char *s)
+static bool query_is_set(const char *s)
 {
     return s && *s;
 }
@@ -145,7 +145,7 @@ static int new_rest(struct bj_cluster_client *a, struct bj_err *err)
                                             .ca_file = c->rest_ca_file,
                                             .version = c->rest_version,
                                             .deadline_usec = c->timeout_usec};
-    if (!is_set(c->rest_url) && !is_set(c->rest_socket))
+    if (!query_is_set(c->rest_url) && !query_is_set(c->rest_socket))
         return bj_err_set(
             err, -EINVAL,
             "cluster.via=rest needs slurmrestd.url or slurmrestd.unix-socket");
@@ -160,13 +160,14 @@ int bj_cluster_client_new(const struct bj_scheduler_conf *conf,
     if (!a)
         return bj_err_set(err, -ENOMEM, "cluster");
     a->conf = conf;
-    if (is_set(conf->via))
+    if (query_is_set(conf->via))
         a->way = *conf->via == 'j'   ? JSON
                  : *conf->via == 'r' ? REST
                  : *conf->via == 'p' ? PBS
                                      : TEXT;
-    const char *slurm_conf =
-        is_set(conf->slurm_conf) ? conf->slurm_conf : getenv("SLURM_CONF");
+    const char *slurm_conf = query_is_set(conf->slurm_conf)
+                                 ? conf->slurm_conf
+                                 : getenv("SLURM_CONF");
     if (slurm_conf &&
         (size_t)snprintf(a->env_conf, sizeof(a->env_conf), "SLURM_CONF=%s",
                          slurm_conf) >= sizeof(a->env_conf))
@@ -207,8 +208,8 @@ struct reading {
 };
 
 /* A line that is too long is cut; its end is free text. */
-static int take_line(void *ctx, struct bj_slice line, bool cut,
-                     struct bj_err *err)
+static int query_take_line(void *ctx, struct bj_slice line, bool cut,
+                           struct bj_err *err)
 {
     struct reading *r = ctx;
     (void)cut;
@@ -216,10 +217,10 @@ static int take_line(void *ctx, struct bj_slice line, bool cut,
     return e < 0 ? bj_err_set(err, e, "%s", r->reader->name) : 0;
 }
 
-static int take_text(void *ctx, struct bj_slice piece, struct bj_err *err)
+static int query_take_text(void *ctx, struct bj_slice piece, struct bj_err *err)
 {
     struct reading *r = ctx;
-    return bj_lines_feed(&r->lines, piece, take_line, r, err);
+    return bj_lines_feed(&r->lines, piece, query_take_line, r, err);
 }
 
 static int take_json(void *ctx, struct bj_slice piece, struct bj_err *err)
@@ -254,7 +255,7 @@ static int run_command(struct reading *r, const char *const *argv,
                          *a->env_conf ? a->env_conf : NULL, NULL};
     struct bj_command cmd = {
         .argv = line.argv,
-        .path = is_set(a->conf->path) && !wrapped ? a->conf->path : NULL,
+        .path = query_is_set(a->conf->path) && !wrapped ? a->conf->path : NULL,
         .env = env,
         .dir = own ? "." : NULL,
         .deadline_usec = a->conf->timeout_usec,
@@ -284,10 +285,10 @@ static int read_text(struct reading *r, struct bj_err *err)
         return read_constants(r, err);
     r->lines =
         (struct bj_lines){.max = LINE_MAX_BYTES, .what = r->reader->name};
-    int e = run_command(r, r->reader->argv, take_text, NULL, err);
+    int e = run_command(r, r->reader->argv, query_take_text, NULL, err);
     /* The last line may have no newline. */
     if (e == 0 && bj_lines_end(&r->lines, &rest, err) == 0 && rest > 0)
-        e = take_text(r, BJ_SLICE("\n"), err);
+        e = query_take_text(r, BJ_SLICE("\n"), err);
     bj_lines_free(&r->lines);
     return e;
 }
@@ -357,7 +358,8 @@ static int read_json(struct reading *r, struct bj_err *err)
 
 /* --- slurmrestd -----------------------------------------------------------*/
 
-static int get(struct reading *r, bool db, const char *path, struct bj_err *err)
+static int query_get(struct reading *r, bool db, const char *path,
+                     struct bj_err *err)
 {
     const enum bj_slurmrestd_family family =
         db ? BJ_SLURMRESTD_DB : BJ_SLURMRESTD_CTL;
@@ -377,7 +379,7 @@ static int read_document(struct reading *r, enum bj_slurmjson_kind kind,
                          bool db, const char *path, struct bj_err *err)
 {
     int e = bj_cluster_json_new(r->work, kind, &r->json, err);
-    return e < 0 ? e : end_json(r, get(r, db, path, err), err);
+    return e < 0 ? e : end_json(r, query_get(r, db, path, err), err);
 }
 
 /* Up to 22.05 only jobs name their cluster; without jobs, the database does, if

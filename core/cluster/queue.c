@@ -34,7 +34,7 @@ static void add_to(struct bj_cluster_work *w, const struct entry *e,
 }
 
 /* Of n jobs; BJ_ABSENT: unknown. */
-static uint64_t times(uint64_t n, uint64_t v)
+static uint64_t queue_times(uint64_t n, uint64_t v)
 {
     uint64_t r;
     if (v == BJ_ABSENT || __builtin_mul_overflow(n, v, &r))
@@ -57,17 +57,19 @@ static struct entry make_entry(const struct bj_cluster_work *w,
     struct entry e = {.job = j, .pending = bj_slice_eq(j->state, pending)};
     const uint64_t n = j->jobs;
     e.v.jobs = n;
-    e.v.cpus = times(n, listed(j, bj_tres_get(&j->tres, BJ_TRES_CPU)));
-    e.v.nodes = times(n, j->nodes);
-    e.v.mem_bytes = times(n, listed(j, bj_tres_get(&j->tres, BJ_TRES_MEM)));
-    e.v.gpus = j->brief
-                   ? BJ_ABSENT
-                   : times(n, bj_tres_sum(&j->tres, BJ_TRES_GRES, gpu, NULL));
+    e.v.cpus = queue_times(n, listed(j, bj_tres_get(&j->tres, BJ_TRES_CPU)));
+    e.v.nodes = queue_times(n, j->nodes);
+    e.v.mem_bytes =
+        queue_times(n, listed(j, bj_tres_get(&j->tres, BJ_TRES_MEM)));
+    e.v.gpus =
+        j->brief
+            ? BJ_ABSENT
+            : queue_times(n, bj_tres_sum(&j->tres, BJ_TRES_GRES, gpu, NULL));
     e.v.wait_sec = e.v.wait_max_sec = BJ_ABSENT;
     if (e.pending && j->submit_sec != BJ_ABSENT) {
         e.v.wait_max_sec =
             w->wall_sec > j->submit_sec ? w->wall_sec - j->submit_sec : 0;
-        e.v.wait_sec = times(n, e.v.wait_max_sec);
+        e.v.wait_sec = queue_times(n, e.v.wait_max_sec);
     }
     return e;
 }
@@ -86,7 +88,7 @@ static void add_gpus(struct bj_cluster_work *w, const struct entry *e,
         if (!rest && (t->type != BJ_TRES_GRES || t->model.n == 0 ||
                       !bj_slice_eq(t->name, gpu)))
             continue;
-        uint64_t n = rest ? left : times(e->job->jobs, t->count);
+        uint64_t n = rest ? left : queue_times(e->job->jobs, t->count);
         n = n < left ? n : left;
         left -= n;
         struct bj_label l;

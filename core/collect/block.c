@@ -39,7 +39,7 @@ static void name_device(const struct bj_cgroup_reader *rd,
 /* Whether the last device has the name of an earlier one, since it was removed
  * and inserted again.  Prometheus rejects a scrape with two series of one
  * name. */
-static bool name_taken(const struct bj_unit *u)
+static bool block_name_taken(const struct bj_unit *u)
 {
     const struct bj_unit_device *last = &u->devices[u->ndevices - 1];
     for (const struct bj_unit_device *d = u->devices; d < last; d++)
@@ -66,7 +66,7 @@ static struct bj_unit_device *device(const struct bj_cgroup_reader *rd,
     *d = (struct bj_unit_device){.major = major, .minor = minor};
     d->read_bytes = d->write_bytes = d->read_ops = d->write_ops = BJ_ABSENT;
     name_device(rd, d);
-    if (name_taken(u))
+    if (block_name_taken(u))
         number_device(d);
     return d;
 }

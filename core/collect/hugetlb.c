@@ -28,7 +28,7 @@ const char *const bj_page_sizes[BJ_PAGE_SIZES] = {
 #define NO_LIMIT ((uint64_t)INT64_MAX / 2)
 
 /* f->off is the offset of the value in the array of all sizes. */
-static int put(struct bj_unit *u, const struct bj_cgfile *f, uint64_t v)
+static int hugetlb_put(struct bj_unit *u, const struct bj_cgfile *f, uint64_t v)
 {
     size_t size = BJ_PAGE_SIZES * sizeof(*u->hugetlb);
     if (!u->hugetlb) {
@@ -48,7 +48,7 @@ static int parse_number(struct bj_cgroup_reader *rd, struct bj_unit *u,
 {
     (void)rd;
     uint64_t v;
-    return bj_slice_number(&text, &v) ? put(u, f, v) : -EINVAL;
+    return bj_slice_number(&text, &v) ? hugetlb_put(u, f, v) : -EINVAL;
 }
 
 /* A peak stays when the kernel's is reset. */
@@ -61,7 +61,7 @@ static int parse_peak(struct bj_cgroup_reader *rd, struct bj_unit *u,
         before = *(uint64_t *)(void *)((char *)u->hugetlb + f->off);
     if (!bj_slice_number(&text, &v))
         return -EINVAL;
-    return put(u, f, before != BJ_ABSENT && before > v ? before : v);
+    return hugetlb_put(u, f, before != BJ_ABSENT && before > v ? before : v);
 }
 
 static int parse_limit(struct bj_cgroup_reader *rd, struct bj_unit *u,
@@ -72,7 +72,7 @@ static int parse_limit(struct bj_cgroup_reader *rd, struct bj_unit *u,
     if (!bj_slice_eq(bj_slice_trim(text), BJ_SLICE("max")) &&
         !bj_slice_number(&text, &v))
         return -EINVAL;
-    return put(u, f, v > NO_LIMIT ? BJ_ABSENT : v);
+    return hugetlb_put(u, f, v > NO_LIMIT ? BJ_ABSENT : v);
 }
 
 /* "max 3" */
@@ -84,7 +84,7 @@ static int parse_events(struct bj_cgroup_reader *rd, struct bj_unit *u,
     struct bj_kv_order order = {0};
     uint64_t v = BJ_ABSENT;
     int r = bj_kv_parse(text, keys, 1, &order, &v);
-    return r < 0 ? r : put(u, f, v);
+    return r < 0 ? r : hugetlb_put(u, f, v);
 }
 
 #define HUGETLB(i, ver, file, fn, field)                                       \

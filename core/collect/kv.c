@@ -10,8 +10,8 @@ static void store(const struct bj_kv_key *k, void *record, uint64_t v)
 }
 
 /* The line begins with key, a blank and a number. */
-static inline bool take(struct bj_slice *rest, const struct bj_kv_key *k,
-                        void *record)
+static inline bool kv_take(struct bj_slice *rest, const struct bj_kv_key *k,
+                           void *record)
 {
     size_t n = k->key.n;
     if (rest->n <= n || rest->p[n] != ' ' || memcmp(rest->p, k->key.p, n) != 0)
@@ -47,7 +47,7 @@ static bool by_order(struct bj_slice rest, const struct bj_kv_key *keys,
         if (rest.n == 0)
             return false;
         unsigned k = order->line[i].key;
-        if (k > n || (k > 0 && !take(&rest, &keys[k - 1], record)))
+        if (k > n || (k > 0 && !kv_take(&rest, &keys[k - 1], record)))
             return false;
         if (!next_line(&rest, k > 0 ? 0 : order->line[i].width))
             return i + 1 == order->lines;
@@ -76,7 +76,7 @@ static int learn(struct bj_slice rest, const struct bj_kv_key *keys, size_t n,
         if (k == n)
             continue;
         struct bj_slice whole = line;
-        if (!take(&whole, &keys[k], record))
+        if (!kv_take(&whole, &keys[k], record))
             result = -EINVAL;
         found++;
         last = i + 1;

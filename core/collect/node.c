@@ -109,7 +109,7 @@ static int read_stat(struct bj_node_state *n, struct bj_err *err)
 }
 
 /* "MemTotal:       16384 kB" */
-static int read_memory(struct bj_node_state *n, struct bj_err *err)
+static int node_read_memory(struct bj_node_state *n, struct bj_err *err)
 {
     const struct {
         struct bj_slice key;
@@ -213,7 +213,7 @@ unsigned bj_node_read(struct bj_node_state *n, uint64_t now_usec,
 {
     unsigned faults = 0;
     faults += read_stat(n, err) < 0;
-    faults += read_memory(n, err) < 0;
+    faults += node_read_memory(n, err) < 0;
     if (now_usec >= n->topology_due_usec) {
         n->topology_due_usec = now_usec + TOPOLOGY_USEC;
         faults += read_topology(n, err) < 0;

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-static int grow(struct bj_unit *u, uint32_t n)
+static int percore_grow(struct bj_unit *u, uint32_t n)
 {
     if (n <= u->ncores)
         return 0;
@@ -35,7 +35,7 @@ static int parse_usage(struct bj_cgroup_reader *rd, struct bj_unit *u,
         uint64_t nsec;
         if (cpu >= BJ_CPUS_MAX || bj_slice_u64(word, &nsec) < 0)
             return -EINVAL;
-        int r = grow(u, cpu + 1);
+        int r = percore_grow(u, cpu + 1);
         if (r < 0)
             return r;
         u->core_usec[cpu] = nsec / 1000;

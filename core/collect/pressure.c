@@ -18,8 +18,8 @@ static bool total_of(struct bj_slice line, uint64_t *ret)
 }
 
 /* f->off is the field of "some"; that of "full" follows it. */
-static int parse(struct bj_cgroup_reader *rd, struct bj_unit *u,
-                 const struct bj_cgfile *f, struct bj_slice text)
+static int pressure_parse(struct bj_cgroup_reader *rd, struct bj_unit *u,
+                          const struct bj_cgfile *f, struct bj_slice text)
 {
     (void)rd;
     uint64_t *some = (uint64_t *)(void *)((char *)&u->use + f->off);
@@ -37,7 +37,7 @@ static int parse(struct bj_cgroup_reader *rd, struct bj_unit *u,
 #define PRESSURE(file, field)                                                  \
     {                                                                          \
         .name = file, .version = BJ_CGROUP_V2, .ctl = BJ_CTL_UNIFIED,          \
-        .keep = BJ_KEPT_NONE, .slow = true, .parse = parse,                    \
+        .keep = BJ_KEPT_NONE, .slow = true, .parse = pressure_parse,           \
         .off = offsetof(struct bj_usage, field)                                \
     }
 

@@ -68,7 +68,7 @@ void bj_jobproc_exes(const struct bj_proctab *t, const struct bj_jobproc *p,
     }
 }
 
-static int by_name(const void *a, const void *b)
+static int process_by_name(const void *a, const void *b)
 {
     const struct bj_place_use *x = a, *y = b;
     return strcmp(x->sub.key[0].p, y->sub.key[0].p);
@@ -91,7 +91,7 @@ static void publish_places(const struct bj_proctab *t,
         }
     if (n == 0)
         return;
-    qsort(v, n, sizeof(*v), by_name);
+    qsort(v, n, sizeof(*v), process_by_name);
     *list = (struct bj_list){v, n};
 }
 
@@ -289,8 +289,8 @@ static void read_one(struct bj_proctab *t, struct bj_jobproc *p,
 }
 
 /* Read the entries from that index on.  True if a listed process has ended. */
-static bool read_all(struct bj_proctab *t, struct bj_jobproc *p, size_t from,
-                     bool fresh)
+static bool process_read_all(struct bj_proctab *t, struct bj_jobproc *p,
+                             size_t from, bool fresh)
 {
     bool died = false;
     for (size_t i = from; i < p->n; i++) {
@@ -304,15 +304,16 @@ static bool read_all(struct bj_proctab *t, struct bj_jobproc *p, size_t from,
     return died;
 }
 
-static void collect(struct bj_proctab *t, struct bj_jobproc *p, bool fresh)
+static void process_collect(struct bj_proctab *t, struct bj_jobproc *p,
+                            bool fresh)
 {
-    if (read_all(t, p, 0, fresh) && !fresh) {
+    if (process_read_all(t, p, 0, fresh) && !fresh) {
         /* The list was an old one: new processes may have taken the place
          * of ended ones. */
         size_t known = p->n;
         p->room = known - p->removed + t->left;
         if (bj_proc_list(t, p, true) == 1)
-            read_all(t, p, known, true);
+            process_read_all(t, p, known, true);
     }
     if (t->detail) {
         bj_proc_io(t, p);
@@ -332,7 +333,7 @@ static int update(struct bj_proctab *t, struct bj_jobproc *p, uint64_t cpu_usec)
         bj_proc_list_free(t, p);
         p->alive = p->unread = 0;
     } else {
-        collect(t, p, r == 1);
+        process_collect(t, p, r == 1);
         bj_proc_sweep(p);
         p->has_values = true;
         r = t->fault;
@@ -354,7 +355,7 @@ struct round {
 };
 
 /* In the thread: read the jobs from k on. */
-static void run(void *ctx, struct bj_procguard *g)
+static void process_run(void *ctx, struct bj_procguard *g)
 {
     struct round *r = ctx;
     r->t->guard = g;
@@ -388,9 +389,9 @@ int bj_proctab_update(struct bj_proctab *t, const struct bj_procjob *v,
     void *e;
     t->err = err;
     if (!t->thread)
-        run(&r, NULL);
+        process_run(&r, NULL);
     for (unsigned i = 0; r.k < n && i < HELD_A_PASS; i++) {
-        int s = bj_procthread_call(t->thread, run, &r, &e, &held);
+        int s = bj_procthread_call(t->thread, process_run, &r, &e, &held);
         if (s == -ETIMEDOUT)
             take_held(&r, e, held);
         else if (s < 0)

@@ -406,8 +406,8 @@ static bool below(struct bj_slice file, struct bj_slice path)
            (file.n == path.n || file.p[path.n] == '/');
 }
 
-static void take_file(struct bj_proctab *t, struct bj_jobproc *p,
-                      struct bj_slice file)
+static void process_detail_take_file(struct bj_proctab *t, struct bj_jobproc *p,
+                                     struct bj_slice file)
 {
     uint64_t hash = bj_proc_hash(file);
     for (size_t i = 0; i < t->nplaces; i++) {
@@ -451,7 +451,7 @@ static bool read_links(struct bj_proctab *t, struct bj_jobproc *p,
             return false;
         t->links_left--;
         if (n > 0 && text[0] == '/')
-            take_file(t, p, (struct bj_slice){text, (size_t)n});
+            process_detail_take_file(t, p, (struct bj_slice){text, (size_t)n});
     }
 }
 

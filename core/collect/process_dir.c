@@ -106,7 +106,7 @@ static void worker_fini(struct bj_worker *worker)
     bj_procguard_free(w->guard);
 }
 
-static bool step(struct bj_worker *worker)
+static bool process_dir_step(struct bj_worker *worker)
 {
     struct worker *w = (struct worker *)worker;
     struct bj_procthread *r = (struct bj_procthread *)worker->poller;
@@ -128,7 +128,7 @@ static bool step(struct bj_worker *worker)
     return true;
 }
 
-static void gone(struct bj_poller *poller)
+static void process_dir_gone(struct bj_poller *poller)
 {
     free(poller);
 }
@@ -141,8 +141,8 @@ struct bj_procthread *bj_procthread_new(const struct bj_host *host)
         .worker_size = sizeof(struct worker),
         .worker_init = worker_init,
         .worker_fini = worker_fini,
-        .step = step,
-        .gone = gone,
+        .step = process_dir_step,
+        .gone = process_dir_gone,
         .abandoned_max = HELD_MAX,
     };
     struct bj_procthread *r = calloc(1, sizeof(*r));

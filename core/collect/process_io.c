@@ -153,8 +153,8 @@ static struct bj_debt *debt_of(struct bj_proctab *t, struct bj_proc *e)
     return &t->debts[t->ndebts - 1];
 }
 
-static void add(uint64_t to[BJ_PROCIO_FIELDS],
-                const uint64_t v[BJ_PROCIO_FIELDS])
+static void process_io_add(uint64_t to[BJ_PROCIO_FIELDS],
+                           const uint64_t v[BJ_PROCIO_FIELDS])
 {
     for (unsigned f = 0; f < BJ_PROCIO_FIELDS; f++)
         to[f] += v[f];
@@ -175,9 +175,9 @@ static void owe(struct bj_proctab *t, struct bj_proc *e,
     struct bj_debt *debt = e->reaps_self ? NULL : debt_of(t, e);
     if (!debt)
         return;
-    add(debt->io, d->io);
+    process_io_add(debt->io, d->io);
     if (!sure)
-        add(debt->loose, d->io);
+        process_io_add(debt->loose, d->io);
 }
 
 /* Find the process to which the counters of d were added: its parent if
@@ -349,7 +349,7 @@ static void adopt(struct bj_proctab *t, struct bj_jobproc *p)
 static void settle_absent(const struct bj_proctab *t, struct bj_proc *e)
 {
     if (e->debt && !io_possible(e))
-        add(e->io, t->debts[e->debt - 1].io);
+        process_io_add(e->io, t->debts[e->debt - 1].io);
 }
 
 void bj_proc_io(struct bj_proctab *t, struct bj_jobproc *p)

@@ -107,7 +107,8 @@ void bj_proc_released(struct bj_jobproc *p, struct bj_proc *e)
 }
 
 /* Close the descriptors of a process and free its memory. */
-static void drop(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
+static void process_list_drop(struct bj_proctab *t, struct bj_jobproc *p,
+                              struct bj_proc *e)
 {
     if (t->tmp_pid == e->pid)
         bj_proc_dir_done(t);
@@ -137,7 +138,7 @@ void bj_proc_remove(struct bj_proctab *t, struct bj_jobproc *p,
         memcpy(d->io, e->io, sizeof(d->io));
         p->orphans = true;
     }
-    drop(t, p, e);
+    process_list_drop(t, p, e);
 }
 
 void bj_proc_sweep(struct bj_jobproc *p)
@@ -165,7 +166,7 @@ void bj_proc_clear(struct bj_proctab *t, struct bj_jobproc *p)
 {
     for (size_t i = 0; i < p->n; i++)
         if (p->v[i].pid)
-            drop(t, p, &p->v[i]);
+            process_list_drop(t, p, &p->v[i]);
     p->n = 0;
     p->removed = 0;
     free(p->v);
@@ -529,7 +530,7 @@ static int procs_read(struct bj_proctab *t, struct bj_jobproc *p,
  * kernel's rules, unless no controller is enabled below them or they are the
  * root of threaded ones; on v1 by convention.  Lists that were empty are read
  * only if all is set, at a longer interval. */
-static bool wanted(const struct bj_procdir *d, bool all)
+static bool process_list_wanted(const struct bj_procdir *d, bool all)
 {
     return !d->threaded && (all || !d->inner || d->pids > 0);
 }
@@ -543,7 +544,7 @@ static int lists_read(struct bj_proctab *t, struct bj_jobproc *p)
     p->alive = p->unread = 0;
     for (size_t i = 0; i < p->ndirs; i++) {
         struct bj_procdir *d = &p->dirs[i];
-        int r = wanted(d, all) ? procs_read(t, p, d) : 0;
+        int r = process_list_wanted(d, all) ? procs_read(t, p, d) : 0;
         if (bj_err_gone(r)) {
             bj_fdpool_close(t->pool, &d->procs);
             return r;

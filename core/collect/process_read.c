@@ -160,8 +160,8 @@ static bool is_reaped(const struct bj_procstat *st)
     return st->threads == 0 || st->state == 'X' || st->state == 'x';
 }
 
-static int take_line(struct bj_proctab *t, struct bj_jobproc *p,
-                     struct bj_proc *e, struct bj_slice line)
+static int process_read_take_line(struct bj_proctab *t, struct bj_jobproc *p,
+                                  struct bj_proc *e, struct bj_slice line)
 {
     struct bj_procstat st;
     int r = bj_procstat_parse(line, &st);
@@ -233,8 +233,8 @@ static void arm(struct bj_proctab *t, struct bj_proc *e)
 }
 
 /* Read its stat line and update its state. */
-static int read_line(struct bj_proctab *t, struct bj_jobproc *p,
-                     struct bj_proc *e)
+static int process_read_read_line(struct bj_proctab *t, struct bj_jobproc *p,
+                                  struct bj_proc *e)
 {
     char buf[BJ_STAT_BYTES];
     struct bj_slice line;
@@ -248,7 +248,7 @@ static int read_line(struct bj_proctab *t, struct bj_jobproc *p,
     if (!e->changed)
         return 0;
     e->io_due = true;
-    r = take_line(t, p, e, line);
+    r = process_read_take_line(t, p, e, line);
     if (r == 0)
         e->line = hash;
     return r;
@@ -267,7 +267,7 @@ int bj_proc_read(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e)
     if (r <= 0)
         return r;
     arm(t, e);
-    r = read_line(t, p, e);
+    r = process_read_read_line(t, p, e);
     if (r < 0)
         return r;
     if (bj_proc_in_job(e)) {

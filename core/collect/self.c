@@ -31,12 +31,12 @@ static uint64_t open_fds(bool count, uint64_t *counted)
     return *counted;
 }
 
-static uint64_t usec(struct timeval t)
+static uint64_t self_usec(struct timeval t)
 {
     return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_usec;
 }
 
-static void read_memory(struct bj_self *ret)
+static void self_read_memory(struct bj_self *ret)
 {
     char buf[256];
     struct bj_slice text = {0}, size, resident;
@@ -49,7 +49,7 @@ static void read_memory(struct bj_self *ret)
         ret->rss_bytes = pages * page;
 }
 
-static uint64_t known(rlim_t limit)
+static uint64_t self_known(rlim_t limit)
 {
     return limit == RLIM_INFINITY ? BJ_ABSENT : limit;
 }
@@ -75,11 +75,11 @@ void bj_self_read(struct bj_self *ret, bool count, uint64_t *counted)
     struct rlimit rl;
     ret->cpu_usec = ret->max_fds = ret->vm_max_bytes = BJ_ABSENT;
     if (getrusage(RUSAGE_SELF, &ru) == 0)
-        ret->cpu_usec = usec(ru.ru_utime) + usec(ru.ru_stime);
+        ret->cpu_usec = self_usec(ru.ru_utime) + self_usec(ru.ru_stime);
     if (getrlimit(RLIMIT_NOFILE, &rl) == 0)
-        ret->max_fds = known(rl.rlim_cur);
+        ret->max_fds = self_known(rl.rlim_cur);
     if (getrlimit(RLIMIT_AS, &rl) == 0)
-        ret->vm_max_bytes = known(rl.rlim_cur);
+        ret->vm_max_bytes = self_known(rl.rlim_cur);
     ret->open_fds = open_fds(count, counted);
-    read_memory(ret);
+    self_read_memory(ret);
 }

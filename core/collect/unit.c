@@ -199,9 +199,9 @@ static int *slot(struct bj_unit *u, const struct bj_cgroup_reader *rd,
     return kept ? &u->kept[f->keep] : NULL;
 }
 
-static int read_file(struct bj_unit *u, struct bj_cgroup_reader *rd,
-                     const struct bj_cgfile *f, unsigned h,
-                     struct bj_slice *ret)
+static int unit_read_file(struct bj_unit *u, struct bj_cgroup_reader *rd,
+                          const struct bj_cgfile *f, unsigned h,
+                          struct bj_slice *ret)
 {
     int dir = u->dir[h];
     int *fd = slot(u, rd, f);
@@ -311,7 +311,7 @@ void bj_unit_read(struct bj_unit *u, struct bj_cgroup_reader *rd,
         struct bj_slice text;
         if (!due(u, rd, c, i, which))
             continue;
-        int r = read_file(u, rd, f, (unsigned)u->ctl[f->ctl], &text);
+        int r = unit_read_file(u, rd, f, (unsigned)u->ctl[f->ctl], &text);
         if (r == 0) {
             u->missing[c->id] &= ~(UINT64_C(1) << i);
             if (f->notified && u->kept[f->keep] >= 0)

@@ -26,7 +26,7 @@ enum {
     WAIT_PERIODS = 3 /* a sample that is held back delays values this long */
 };
 
-static void add(struct bj_accum *a, uint64_t uj)
+static void accum_add(struct bj_accum *a, uint64_t uj)
 {
     uint64_t less = uj < a->excess_uj ? uj : a->excess_uj;
     uint64_t room = BJ_ABSENT - 1 - a->total_uj;
@@ -57,9 +57,9 @@ static bj_u128 possible_uj(const struct bj_accum *a,
 /* The energy between the position from_uj of a counter at from_usec and a
  * sample at stamp; BJ_ABSENT: no possible power explains it.  wraps: a counter
  * that fell may have wrapped. */
-static uint64_t step(const struct bj_accum *a, const struct bj_zone_sample *s,
-                     uint64_t stamp, uint64_t from_uj, uint64_t from_usec,
-                     bool wraps)
+static uint64_t accum_step(const struct bj_accum *a,
+                           const struct bj_zone_sample *s, uint64_t stamp,
+                           uint64_t from_uj, uint64_t from_usec, bool wraps)
 {
     uint64_t uj = s->energy_uj - from_uj;
     if (s->energy_uj < from_uj) {
@@ -87,13 +87,13 @@ static void keep_old(struct bj_accum *a)
 }
 
 /* Continue from a sample that is uj above the position. */
-static void advance(struct bj_accum *a, const struct bj_zone_sample *s,
-                    uint64_t stamp, uint64_t uj)
+static void accum_advance(struct bj_accum *a, const struct bj_zone_sample *s,
+                          uint64_t stamp, uint64_t uj)
 {
     uint64_t dt = stamp - a->counter_stamp_usec;
     if (s->energy_uj < a->raw_uj)
         keep_old(a);
-    add(a, uj);
+    accum_add(a, uj);
     a->power_uw = mean_power(uj, dt);
     if (s->range_uj != BJ_ABSENT &&
         possible_uj(a, s, dt) >= (bj_u128)uj + s->range_uj)
@@ -116,12 +116,12 @@ static bool returned(struct bj_accum *a, const struct bj_zone_sample *s,
         s->energy_uj < a->raw_uj ||
         stamp - a->old_usec > RETURN_PERIODS * (bj_u128)period_usec)
         return false;
-    uint64_t uj = step(a, s, stamp, a->old_uj, a->old_usec, false);
+    uint64_t uj = accum_step(a, s, stamp, a->old_uj, a->old_usec, false);
     if (uj == BJ_ABSENT)
         return false;
     uint64_t since = a->since_uj;
     a->old_usec = 0;
-    advance(a, s, stamp, uj > since ? uj - since : 0);
+    accum_advance(a, s, stamp, uj > since ? uj - since : 0);
     if (since > uj)
         a->excess_uj += since - uj;
     return true;
@@ -145,7 +145,7 @@ static void confirm(struct bj_accum *a)
         a->resets++;
         keep_old(a);
     } else if (a->steps > 0) {
-        add(a, a->held_uj - a->raw_uj);
+        accum_add(a, a->held_uj - a->raw_uj);
     }
     a->raw_uj = a->held_uj;
     a->moved_usec = a->counter_stamp_usec = a->held_usec;
@@ -188,9 +188,9 @@ static void take_counter(struct bj_accum *a, const struct bj_zone_sample *s,
         return;
     uint64_t since =
         s->energy_uj < a->raw_uj ? a->counter_stamp_usec : a->moved_usec;
-    uint64_t uj = step(a, s, stamp, a->raw_uj, since, !a->slept);
+    uint64_t uj = accum_step(a, s, stamp, a->raw_uj, since, !a->slept);
     if (uj != BJ_ABSENT) {
-        advance(a, s, stamp, uj);
+        accum_advance(a, s, stamp, uj);
         return;
     }
     if (returned(a, s, stamp, period_usec))
@@ -199,12 +199,12 @@ static void take_counter(struct bj_accum *a, const struct bj_zone_sample *s,
         hold(a, s, stamp);
         return;
     }
-    uj = step(a, s, stamp, a->held_uj, a->held_usec, true);
+    uj = accum_step(a, s, stamp, a->held_uj, a->held_usec, true);
     if (uj != BJ_ABSENT) {
         confirm(a);
-        advance(a, s, stamp, uj);
+        accum_advance(a, s, stamp, uj);
     } else if (learned(a, s, stamp)) {
-        advance(a, s, stamp, s->energy_uj - a->raw_uj);
+        accum_advance(a, s, stamp, s->energy_uj - a->raw_uj);
     } else {
         hold(a, s, stamp);
     }
@@ -263,7 +263,7 @@ static void take_power(struct bj_accum *a, uint64_t uw, uint64_t stamp,
     bj_u128 area = sum * (dt < dt_max ? dt : dt_max) + a->part;
     a->part = (uint32_t)(area % whole);
     area /= whole;
-    add(a, area < BJ_ABSENT ? (uint64_t)area : BJ_ABSENT);
+    accum_add(a, area < BJ_ABSENT ? (uint64_t)area : BJ_ABSENT);
 }
 
 static void move_level(struct bj_accum *a, uint64_t uw, uint64_t stamp,

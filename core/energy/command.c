@@ -116,8 +116,8 @@ static int cut_host(struct found *f, struct bj_slice *line, struct bj_err *err)
     return 0;
 }
 
-static int take_line(struct found *f, const struct bj_power_form *form,
-                     struct bj_slice line, struct bj_err *err)
+static int command_take_line(struct found *f, const struct bj_power_form *form,
+                             struct bj_slice line, struct bj_err *err)
 {
     struct bj_slice key, value;
     if (form->prefix && cut_host(f, &line, err) < 0)
@@ -152,7 +152,7 @@ int bj_power_output(struct bj_slice out, const struct bj_power_form *form,
     struct bj_slice rest = out, line;
     if (!plain_number(bj_slice_trim(out), &f)) {
         while (bj_slice_line(&rest, &line)) {
-            int r = take_line(&f, form, line, err);
+            int r = command_take_line(&f, form, line, err);
             if (r < 0)
                 return r;
         }
@@ -180,7 +180,7 @@ static int fault(int r)
     return r == -EFBIG ? -EBADMSG : r;
 }
 
-static int run(struct command *c, uint64_t *ret_uw, struct bj_err *err)
+static int command_run(struct command *c, uint64_t *ret_uw, struct bj_err *err)
 {
     const struct bj_command cmd = {
         .argv = c->argv,
@@ -210,7 +210,7 @@ static int command_read(void *m, struct bj_meter_sample *out,
 {
     struct bj_zone_sample z;
     bj_zone_init(&z, "node", BJ_ZONE_NODE);
-    int r = run(m, &z.power_uw, err);
+    int r = command_run(m, &z.power_uw, err);
     if (r == 0)
         bj_zone_add(out, &z);
     return r;
@@ -224,7 +224,7 @@ static void command_close(void *m)
 }
 
 /* Split the words in place: a NUL after each. */
-static int split(struct command *c, struct bj_err *err)
+static int command_split(struct command *c, struct bj_err *err)
 {
     struct bj_slice rest = bj_slice_str(c->words), word;
     size_t n = 0;
@@ -263,7 +263,7 @@ static int command_open(const struct bj_meter_env *env, void **ret,
     c->timeout_usec = env->conf->timeout_usec;
     c->stop = env->stop;
     c->form.inactive = env->conf->ipmi_inactive;
-    int r = split(c, err);
+    int r = command_split(c, err);
     if (r < 0) {
         command_close(c);
         return r;

@@ -66,8 +66,8 @@ static void drop_files(struct cray *m)
 
 /* The first word of "862 W 1700000000000000 us".  The time is the controller's
  * and may jump against ours, so it is not used. */
-static int parse(struct bj_slice text, const char *unit, const char *name,
-                 uint64_t *ret, struct bj_err *err)
+static int cray_parse(struct bj_slice text, const char *unit, const char *name,
+                      uint64_t *ret, struct bj_err *err)
 {
     struct bj_slice number = {0}, word = {0};
     uint64_t v;
@@ -92,7 +92,7 @@ static uint64_t power_cap(const struct cray *m, const char *prefix)
     uint64_t uw;
     snprintf(name, sizeof(name), "%spower_cap", prefix);
     if (bj_attr_text(m->dir, name, buf, &text, NULL) < 0 ||
-        parse(text, "W", name, &uw, NULL) < 0 || uw == 0)
+        cray_parse(text, "W", name, &uw, NULL) < 0 || uw == 0)
         return BJ_ABSENT;
     return uw;
 }
@@ -132,7 +132,7 @@ static int add_accelerators(struct cray *m)
 }
 
 /* node includes all others. */
-static int search(struct cray *m, struct bj_err *err)
+static int cray_search(struct cray *m, struct bj_err *err)
 {
     drop_files(m);
     m->search = false;
@@ -182,7 +182,7 @@ static int read_value(struct cray *m, const struct zone *z, size_t kind,
         return bj_err_set(err, r, "open %s", name);
     r = bj_attr_fd_text(z->fd[kind], name, buf, &text, err);
     if (r == 0)
-        r = parse(text, units[kind], name, ret, err);
+        r = cray_parse(text, units[kind], name, ret, err);
     m->search |= bj_err_gone(r);
     return r;
 }
@@ -282,7 +282,7 @@ int bj_cray_read(void *meter, const struct bj_cray_now *now,
 {
     struct cray *m = meter;
     uint64_t mark[MARKS];
-    int r = m->search ? search(m, err) : 0;
+    int r = m->search ? cray_search(m, err) : 0;
     if (r == 0)
         r = read_whole(m, now, mark, out, err);
     if (r < 0 && out->n == 0) {
@@ -332,7 +332,7 @@ static int cray_open(const struct bj_meter_env *env, void **ret,
         m->mark_fd[i] = -ENOENT;
     m->stop = env->stop;
     m->dir = open_dir(env);
-    int r = m->dir < 0 ? m->dir : search(m, err);
+    int r = m->dir < 0 ? m->dir : cray_search(m, err);
     if (m->dir < 0)
         r = bj_err_set(err, r == -ENOENT ? -ENODEV : r, "open " DIR_PATH);
     else if (r == 0 && m->n == 0)

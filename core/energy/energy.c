@@ -42,7 +42,7 @@ static int read_below(const char *dir, const char *name, char *buf,
 }
 
 /* The number after a key at the start of a line. */
-static uint64_t value_of(struct bj_slice text, const char *key)
+static uint64_t energy_value_of(struct bj_slice text, const char *key)
 {
     struct bj_slice line, word;
     uint64_t v;
@@ -71,7 +71,7 @@ static uint64_t root_v2_usec(const char *root)
     struct bj_slice text;
     if (read_below(root, "cpu.stat", buf, &text) < 0)
         return BJ_ABSENT;
-    return value_of(text, "usage_usec");
+    return energy_value_of(text, "usage_usec");
 }
 
 /* Busy ticks: all modes but idle and iowait; user includes guest time. */
@@ -116,15 +116,16 @@ static uint64_t cpu_usec_read(const struct bj_conf *conf,
 }
 
 /* Read the total memory, and the memory that is not free. */
-static void read_memory(const char *procfs, uint64_t *total, uint64_t *used)
+static void energy_read_memory(const char *procfs, uint64_t *total,
+                               uint64_t *used)
 {
     char buf[TEXT_CAP];
     struct bj_slice text;
     *total = *used = BJ_ABSENT;
     if (read_below(procfs, "meminfo", buf, &text) < 0)
         return;
-    uint64_t kib = value_of(text, "MemTotal:");
-    uint64_t unused = value_of(text, "MemFree:");
+    uint64_t kib = energy_value_of(text, "MemTotal:");
+    uint64_t unused = energy_value_of(text, "MemFree:");
     if (kib == BJ_ABSENT || kib > UINT64_MAX / 2048)
         return;
     *total = kib * 1024;
@@ -147,7 +148,7 @@ static void node_size_read(const struct bj_conf *conf, struct bj_node_size *ret)
 {
     uint64_t used;
     ret->cpus = count_cpus(conf->sysfs);
-    read_memory(conf->procfs, &ret->mem_bytes, &used);
+    energy_read_memory(conf->procfs, &ret->mem_bytes, &used);
 }
 
 /* CPU time comes from the root cgroup if possible (the same clock as that of
@@ -158,7 +159,7 @@ static void node_use_read(const struct bj_conf *conf,
 {
     uint64_t total;
     ret->cpu_usec = cpu_usec_read(conf, hiers);
-    read_memory(conf->procfs, &total, &ret->mem_bytes);
+    energy_read_memory(conf->procfs, &total, &ret->mem_bytes);
 }
 
 /* --- the core's interface -------------------------------------------------*/
@@ -323,7 +324,7 @@ static void load_state(struct bj_energy *e, struct bj_slice *ret_extra)
     }
 }
 
-static int begin(struct bj_energy *e, struct bj_slice *ret_extra)
+static int energy_begin(struct bj_energy *e, struct bj_slice *ret_extra)
 {
     struct bj_node_size size;
     node_size_read(e->conf, &size);
@@ -392,7 +393,8 @@ static bool stat_dir(const struct bj_track *t, unsigned h, struct stat *st)
 /* Make the key of t from its directory in hierarchy h; false: no such
  * directory.  The inode is part of it, since the same id with another inode is
  * another job. */
-static bool key_of(const struct bj_track *t, unsigned h, char key[KEY_CAP])
+static bool energy_key_of(const struct bj_track *t, unsigned h,
+                          char key[KEY_CAP])
 {
     struct stat st;
     if (!(t->unit.in_hiers & 1u << h) || !stat_dir(t, h, &st))
@@ -408,7 +410,7 @@ static void find_key(const struct bj_energy *e, const struct bj_track *t,
 {
     char first[KEY_CAP] = "";
     for (unsigned h = 0; h < BJ_HIERS; h++) {
-        if (!key_of(t, h, key))
+        if (!energy_key_of(t, h, key))
             continue;
         if (bj_ledger_is_unopened(e->ledger, bj_slice_str(key)))
             return;
@@ -574,7 +576,7 @@ int bj_energy_accounts(struct bj_energy *e, struct bj_core *core,
     *ret_extra = (struct bj_slice){NULL, 0};
     if (!e->ledger) {
         e->begun_usec = core->now_usec;
-        int r = begin(e, ret_extra);
+        int r = energy_begin(e, ret_extra);
         if (r < 0)
             return r;
     }
@@ -633,7 +635,7 @@ void bj_energy_drop(struct bj_energy *e, struct bj_track *t)
 /* --- publishing -----------------------------------------------------------*/
 
 /* Whether a component was ever metered. */
-static bool known(const struct bj_ledger_sums *s, int c)
+static bool energy_known(const struct bj_ledger_sums *s, int c)
 {
     bool deficit = c == BJ_ENERGY_OTHER && s->deficit_uj > 0;
     return s->taken_uj[c] > 0 || deficit;
@@ -650,7 +652,7 @@ static size_t count_known(const struct bj_ledger_sums *s)
 {
     size_t n = 0;
     for (int c = 0; c < BJ_COMPONENTS; c++)
-        n += known(s, c);
+        n += energy_known(s, c);
     return n;
 }
 
@@ -665,7 +667,7 @@ void bj_energy_publish_job(const struct bj_energy *e, const struct bj_track *t,
         return;
     job->energy = (struct bj_list){v, n};
     for (int c = 0; c < BJ_COMPONENTS; c++) {
-        if (!known(s, c))
+        if (!energy_known(s, c))
             continue;
         v->sub.key[0] = bj_slice_str(bj_component_names[c]);
         v++->energy_uj = uj[c];
@@ -700,14 +702,14 @@ static void publish_split(const struct bj_energy *e, struct bj_snap *snap)
         return;
     snap->node.energy = (struct bj_list){v, 0};
     for (int c = 0; c < BJ_COMPONENTS; c++) {
-        if (!known(s, c) && missed(s, c) == 0)
+        if (!energy_known(s, c) && missed(s, c) == 0)
             continue;
         snap->node.energy.n++;
         v->sub.key[0] = bj_slice_str(bj_component_names[c]);
         v->missed_uj = missed(s, c);
         v->energy_uj = v->system_uj = v->unallocated_uj = v->deficit_uj =
             BJ_ABSENT;
-        if (!known(s, c)) {
+        if (!energy_known(s, c)) {
             v++;
             continue;
         }

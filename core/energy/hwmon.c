@@ -170,7 +170,7 @@ static enum site site_of(const struct bj_hwmon_chip *c, struct bj_slice label,
     return ACPI;
 }
 
-static bool name_taken(const struct hwmon *m, const char *name)
+static bool hwmon_name_taken(const struct hwmon *m, const char *name)
 {
     for (size_t i = 0; i < m->n; i++)
         if (strcmp(m->channel[i].sample.name, name) == 0)
@@ -190,7 +190,7 @@ static void name_channel(const struct hwmon *m, struct channel *ch,
         snprintf(text, sizeof(text), "%s-%s.%.*s", c->name, c->device,
                  (int)label.n, label.p);
     bj_zone_init(&ch->sample, text, BJ_ZONE_PART);
-    if (!name_taken(m, ch->sample.name))
+    if (!hwmon_name_taken(m, ch->sample.name))
         return;
     snprintf(text, sizeof(text), "%.24s-%u.%.15s", c->name, c->number,
              ch->file + strcspn(ch->file, "/") + 1);
@@ -287,7 +287,7 @@ static int add_chip(struct hwmon *m, const struct bj_hwmon_chip *c)
 
 /* --- roles ---------------------------------------------------------------- */
 
-static unsigned count(const struct hwmon *m, enum site site)
+static unsigned hwmon_count(const struct hwmon *m, enum site site)
 {
     unsigned n = 0;
     for (size_t i = 0; i < m->n; i++)
@@ -310,8 +310,9 @@ static enum bj_zone_role role_of(const struct hwmon *m,
 {
     switch (ch->site) {
     case ACPI:
-        return count(m, ACPI) == 1 && count(m, MODULE) == 0 ? BJ_ZONE_NODE
-                                                            : BJ_ZONE_PART;
+        return hwmon_count(m, ACPI) == 1 && hwmon_count(m, MODULE) == 0
+                   ? BJ_ZONE_NODE
+                   : BJ_ZONE_PART;
     case MODULE:
         return BJ_ZONE_PLATFORM;
     case SOCKET:
@@ -331,7 +332,7 @@ static void drop_channels(struct hwmon *m)
     m->n = 0;
 }
 
-static int search(struct hwmon *m, struct bj_err *err)
+static int hwmon_search(struct hwmon *m, struct bj_err *err)
 {
     unsigned number[CHIPS];
     int fault = 0;
@@ -397,7 +398,7 @@ static int hwmon_read(void *meter, struct bj_meter_sample *out,
     struct hwmon *m = meter;
     int fault = 0;
     if (++m->reads % SEARCH_READS == 0 || m->search)
-        fault = search(m, err);
+        fault = hwmon_search(m, err);
     for (size_t i = 0; i < m->n; i++) {
         struct bj_err e = {0};
         uint64_t v = BJ_ABSENT;
@@ -432,7 +433,7 @@ static int hwmon_open(const struct bj_meter_env *env, void **ret,
     if (!m)
         return bj_err_set(err, -ENOMEM, "hwmon");
     m->root = bj_dir_open(AT_FDCWD, env->sysfs);
-    int r = m->root < 0 ? 0 : search(m, err);
+    int r = m->root < 0 ? 0 : hwmon_search(m, err);
     if (r == 0 && m->n == 0)
         r = bj_err_set(err, -ENODEV, "no hardware monitor reports power");
     if (r < 0)

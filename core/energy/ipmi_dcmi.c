@@ -48,8 +48,8 @@ int bj_dcmi_decode(const struct bj_ipmi_reply *reply, bool inactive,
     return 0;
 }
 
-static int reading(struct dcmi *d, struct bj_ipmi_reply *reply,
-                   uint64_t *ret_watts, struct bj_err *err)
+static int ipmi_dcmi_reading(struct dcmi *d, struct bj_ipmi_reply *reply,
+                             uint64_t *ret_watts, struct bj_err *err)
 {
     static const uint8_t data[] = {GROUP_DCMI, 0x01, 0x00, 0x00};
     const struct bj_ipmi_send request = {
@@ -104,7 +104,7 @@ static int dcmi_read(void *m, struct bj_meter_sample *out, struct bj_err *err)
 {
     struct bj_ipmi_reply reply;
     uint64_t watts;
-    int r = reading(m, &reply, &watts, err);
+    int r = ipmi_dcmi_reading(m, &reply, &watts, err);
     if (r < 0)
         return r;
     struct bj_zone_sample z;
@@ -126,7 +126,7 @@ int bj_dcmi_open(const struct bj_meter_env *env, const struct bj_ipmi_sys *sys,
     d->inactive = env->conf->ipmi_inactive;
     int r = bj_ipmi_open(env, sys, &d->bmc, err);
     if (r == 0) {
-        r = bj_ipmi_missing(reading(d, &reply, &watts, err), &reply);
+        r = bj_ipmi_missing(ipmi_dcmi_reading(d, &reply, &watts, err), &reply);
         if (r == -ENODATA)
             r = -ENODEV; /* another meter may work where DCMI does not */
     }

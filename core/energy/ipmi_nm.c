@@ -53,8 +53,8 @@ int bj_nm_decode(const struct bj_ipmi_reply *reply, uint64_t *ret_watts,
     return 0;
 }
 
-static int reading(struct nm *nm, struct bj_ipmi_reply *reply,
-                   uint64_t *ret_watts, struct bj_err *err)
+static int ipmi_nm_reading(struct nm *nm, struct bj_ipmi_reply *reply,
+                           uint64_t *ret_watts, struct bj_err *err)
 {
     /* mode: power; domain: whole platform; no policy */
     static const uint8_t data[] = {INTEL, 0x01, 0x00, 0x00};
@@ -82,7 +82,7 @@ static int nm_read(void *m, struct bj_meter_sample *out, struct bj_err *err)
 {
     struct bj_ipmi_reply reply;
     uint64_t watts;
-    int r = reading(m, &reply, &watts, err);
+    int r = ipmi_nm_reading(m, &reply, &watts, err);
     if (r < 0)
         return r;
     struct bj_zone_sample z;
@@ -94,7 +94,7 @@ static int nm_read(void *m, struct bj_meter_sample *out, struct bj_err *err)
 
 /* A request to an address without a device may get no response. This is not
  * an error while the BMC itself responds. */
-static int find(struct nm *nm, bool forced, struct bj_err *err)
+static int ipmi_nm_find(struct nm *nm, bool forced, struct bj_err *err)
 {
     struct bj_ipmi_reply reply;
     struct bj_ipmi_id id;
@@ -104,7 +104,7 @@ static int find(struct nm *nm, bool forced, struct bj_err *err)
         return r;
     for (size_t i = 0; i < sizeof(channels); i++) {
         nm->channel = channels[i];
-        r = bj_ipmi_missing(reading(nm, &reply, &watts, err), &reply);
+        r = bj_ipmi_missing(ipmi_nm_reading(nm, &reply, &watts, err), &reply);
         if (r != -ENODEV && r != -ETIMEDOUT)
             break;
     }
@@ -120,7 +120,7 @@ int bj_nm_open(const struct bj_meter_env *env, const struct bj_ipmi_sys *sys,
         return bj_err_set(err, -ENOMEM, "Node Manager");
     int r = bj_ipmi_open(env, sys, &nm->bmc, err);
     if (r == 0)
-        r = find(nm, env->forced, err);
+        r = ipmi_nm_find(nm, env->forced, err);
     if (r < 0) {
         nm_close(nm);
         return r;

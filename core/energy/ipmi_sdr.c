@@ -175,7 +175,7 @@ static int sign_extend(unsigned v, unsigned bits)
     return v & sign ? (int)v - (int)(2 * sign) : (int)v;
 }
 
-static double same(double x)
+static double ipmi_sdr_same(double x)
 {
     return x;
 }
@@ -198,8 +198,8 @@ static double cube(double x)
 
 /* Indexed by their number in a record. */
 static double (*const linear[])(double) = {
-    same, log,     log10,  log2, exp,  ten_to,
-    exp2, inverse, square, cube, sqrt, cbrt,
+    ipmi_sdr_same, log,     log10,  log2, exp,  ten_to,
+    exp2,          inverse, square, cube, sqrt, cbrt,
 };
 enum { LINEAR = sizeof(linear) / sizeof(linear[0]) };
 
@@ -404,8 +404,8 @@ static int read_record(struct scan *c, struct record *rec)
                       rec->id);
 }
 
-static bool name_taken(const struct bj_sdr_sensor *s, size_t n,
-                       const char *name)
+static bool ipmi_sdr_name_taken(const struct bj_sdr_sensor *s, size_t n,
+                                const char *name)
 {
     bool taken = strcmp(name, "node") == 0 || strcmp(name, "outputs") == 0;
     for (size_t i = 0; i < n; i++)
@@ -418,7 +418,7 @@ static void unique_name(struct bj_sdr_sensor *s, size_t n)
 {
     char base[BJ_ZONE_NAME - 12];
     snprintf(base, sizeof(base), "%.*s", (int)sizeof(base) - 1, s[n].name);
-    for (unsigned i = 2; name_taken(s, n, s[n].name); i++)
+    for (unsigned i = 2; ipmi_sdr_name_taken(s, n, s[n].name); i++)
         snprintf(s[n].name, sizeof(s[n].name), "%s-%u", base, i);
 }
 
@@ -518,8 +518,8 @@ struct sum {
     struct bj_err err;
 };
 
-static void put(struct bj_meter_sample *out, const char *name,
-                enum bj_zone_role role, uint64_t uw)
+static void ipmi_sdr_put(struct bj_meter_sample *out, const char *name,
+                         enum bj_zone_role role, uint64_t uw)
 {
     struct bj_zone_sample z;
     bj_zone_init(&z, name, role);
@@ -527,8 +527,8 @@ static void put(struct bj_meter_sample *out, const char *name,
     bj_zone_add(out, &z);
 }
 
-static int reading(struct sdr *m, const struct bj_sdr_sensor *s,
-                   uint64_t *ret_uw, struct bj_err *err)
+static int ipmi_sdr_reading(struct sdr *m, const struct bj_sdr_sensor *s,
+                            uint64_t *ret_uw, struct bj_err *err)
 {
     const struct bj_ipmi_send request = {
         .what = s->name,
@@ -583,7 +583,7 @@ static int each_sensor(struct sdr *m, struct bj_meter_sample *out,
         const struct bj_sdr_sensor *s = &m->s[i];
         struct bj_err why = {0};
         uint64_t uw = 0;
-        int r = reading(m, s, &uw, &why);
+        int r = ipmi_sdr_reading(m, s, &uw, &why);
         if (hopeless(r))
             return bj_err_copy(err, r, &why);
         if (r != -ENODATA)
@@ -593,7 +593,7 @@ static int each_sensor(struct sdr *m, struct bj_meter_sample *out,
         if (s->part == m->part)
             add_up(sum, r, uw, m->silent[i], &why);
         if (r == 0 && s->part != BJ_SDR_TOTAL && s->part != BJ_SDR_MAYBE)
-            put(out, s->name, BJ_ZONE_PART, uw);
+            ipmi_sdr_put(out, s->name, BJ_ZONE_PART, uw);
     }
     return 0;
 }
@@ -614,9 +614,9 @@ static int read_sensors(struct sdr *m, struct bj_meter_sample *out,
     if (r < 0)
         return bj_err_wrap(err, r, "sensors of the node");
     if (m->part == BJ_SDR_OUTPUT) /* without the losses of the supplies */
-        put(out, "outputs", BJ_ZONE_PLATFORM, sum.uw);
+        ipmi_sdr_put(out, "outputs", BJ_ZONE_PLATFORM, sum.uw);
     else
-        put(out, "node", BJ_ZONE_NODE, sum.uw);
+        ipmi_sdr_put(out, "node", BJ_ZONE_NODE, sum.uw);
     return 0;
 }
 
@@ -650,7 +650,7 @@ static void sdr_close(void *p)
 }
 
 /* Find the sensors and check that they have values. */
-static int find(struct sdr *m, struct bj_err *err)
+static int ipmi_sdr_find(struct sdr *m, struct bj_err *err)
 {
     struct bj_meter_sample first = {0};
     int r = bj_sdr_scan(m->bmc, m->s, SENSORS, &m->n, &m->changed, err);
@@ -674,7 +674,7 @@ int bj_sdr_open(const struct bj_meter_env *env, const struct bj_ipmi_sys *sys,
         return bj_err_set(err, -ENOMEM, "sensors");
     int r = bj_ipmi_open(env, sys, &m->bmc, err);
     if (r == 0)
-        r = find(m, err);
+        r = ipmi_sdr_find(m, err);
     if (r < 0) {
         sdr_close(m);
         return r;

@@ -21,7 +21,8 @@ struct xcc {
 };
 
 /* completion code, u16 place in a queue, u32 J, u16 mJ, u32 s, u16 ms */
-static int first(const uint8_t *b, uint64_t *ret_uj, struct bj_err *err)
+static int ipmi_xcc_first(const uint8_t *b, uint64_t *ret_uj,
+                          struct bj_err *err)
 {
     uint64_t j = bj_ipmi_le(b + 3, 4), mj = bj_ipmi_le(b + 7, 2);
     if (mj > 999 || (j == 0 && mj == 0))
@@ -53,14 +54,15 @@ int bj_xcc_decode(const struct bj_ipmi_reply *reply, uint64_t *ret_uj,
 {
     *ret_uj = *ret_uw = BJ_ABSENT;
     if (reply->n == FIRST_BYTES)
-        return first(reply->b, ret_uj, err);
+        return ipmi_xcc_first(reply->b, ret_uj, err);
     if (reply->n == SECOND_BYTES)
         return second(reply->b, ret_uw, err);
     return bj_err_set(err, -EBADMSG, "XCC energy: %zu bytes", reply->n);
 }
 
-static int reading(struct xcc *x, struct bj_ipmi_reply *reply, uint64_t *ret_uj,
-                   uint64_t *ret_uw, struct bj_err *err)
+static int ipmi_xcc_reading(struct xcc *x, struct bj_ipmi_reply *reply,
+                            uint64_t *ret_uj, uint64_t *ret_uw,
+                            struct bj_err *err)
 {
     static const uint8_t data[] = {0x04, 0x02, 0x00, 0x00, 0x00};
     const struct bj_ipmi_send request = {
@@ -85,7 +87,7 @@ static int xcc_read(void *m, struct bj_meter_sample *out, struct bj_err *err)
 {
     struct bj_ipmi_reply reply;
     uint64_t uj, uw;
-    int r = reading(m, &reply, &uj, &uw, err);
+    int r = ipmi_xcc_reading(m, &reply, &uj, &uw, err);
     if (r < 0)
         return r;
     struct bj_zone_sample z;
@@ -100,7 +102,7 @@ static int xcc_read(void *m, struct bj_meter_sample *out, struct bj_err *err)
 
 /* The command is specific to Lenovo, and its effect on BMCs of other vendors is
  * unknown: they get it only if the configuration names this meter. */
-static int find(struct xcc *x, bool forced, struct bj_err *err)
+static int ipmi_xcc_find(struct xcc *x, bool forced, struct bj_err *err)
 {
     struct bj_ipmi_reply reply;
     struct bj_ipmi_id id;
@@ -110,7 +112,7 @@ static int find(struct xcc *x, bool forced, struct bj_err *err)
         return r;
     if (id.manufacturer != LENOVO && !forced)
         return bj_err_set(err, -ENODEV, "the BMC is not Lenovo's");
-    r = bj_ipmi_missing(reading(x, &reply, &uj, &uw, err), &reply);
+    r = bj_ipmi_missing(ipmi_xcc_reading(x, &reply, &uj, &uw, err), &reply);
     return r == -ENODATA ? -ENODEV : r;
 }
 
@@ -122,7 +124,7 @@ int bj_xcc_open(const struct bj_meter_env *env, const struct bj_ipmi_sys *sys,
         return bj_err_set(err, -ENOMEM, "XCC");
     int r = bj_ipmi_open(env, sys, &x->bmc, err);
     if (r == 0)
-        r = find(x, env->forced, err);
+        r = ipmi_xcc_find(x, env->forced, err);
     if (r < 0) {
         xcc_close(x);
         return r;

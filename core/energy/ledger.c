@@ -405,7 +405,8 @@ static void miss(uint64_t *missed, uint64_t uj)
 }
 
 /* Add the new energy of a component. */
-static void take(struct bj_ledger *l, enum bj_component c, uint64_t total_uj)
+static void ledger_take(struct bj_ledger *l, enum bj_component c,
+                        uint64_t total_uj)
 {
     struct bj_intake *in = &l->intake[c];
     struct bj_ledger_sums *sums = &l->sums;
@@ -440,9 +441,9 @@ static void take_energy(struct bj_ledger *l, const struct bj_tick *t)
         t->total_uj[BJ_ENERGY_GPU] == BJ_ABSENT)
         take_given(l);
     l->gpu_given_uj = 0;
-    take(l, BJ_ENERGY_CPU, t->total_uj[BJ_ENERGY_CPU]);
-    take(l, BJ_ENERGY_DRAM, t->total_uj[BJ_ENERGY_DRAM]);
-    take(l, BJ_ENERGY_GPU, t->total_uj[BJ_ENERGY_GPU]);
+    ledger_take(l, BJ_ENERGY_CPU, t->total_uj[BJ_ENERGY_CPU]);
+    ledger_take(l, BJ_ENERGY_DRAM, t->total_uj[BJ_ENERGY_DRAM]);
+    ledger_take(l, BJ_ENERGY_GPU, t->total_uj[BJ_ENERGY_GPU]);
 }
 
 /* --- usage ---------------------------------------------------------------- */
@@ -690,14 +691,14 @@ const char *const bj_policy_names[BJ_POLICIES] = {
     [BJ_RESERVATION] = "reservation",
 };
 
-static uint64_t size(uint64_t value, uint64_t max)
+static uint64_t ledger_size(uint64_t value, uint64_t max)
 {
     return value == BJ_ABSENT ? 0 : bj_min64(value, max);
 }
 
 /* Make room for one more account and its receiver, so that a tick allocates
  * nothing. */
-static bool grow(struct bj_ledger *l)
+static bool ledger_grow(struct bj_ledger *l)
 {
     if (l->n < l->cap)
         return true;
@@ -722,11 +723,11 @@ struct bj_ledger *bj_ledger_new(const struct bj_ledger_conf *conf)
     if (!l)
         return NULL;
     l->conf = *conf;
-    l->conf.cpus = size(conf->cpus, BJ_LEDGER_CPUS_MAX);
-    l->conf.mem_bytes = size(conf->mem_bytes, BJ_LEDGER_MEM_MAX);
+    l->conf.cpus = ledger_size(conf->cpus, BJ_LEDGER_CPUS_MAX);
+    l->conf.mem_bytes = ledger_size(conf->mem_bytes, BJ_LEDGER_MEM_MAX);
     l->cpu_usec = l->mem_bytes = BJ_ABSENT;
     /* system and unallocated need room even without a job. */
-    if (!grow(l)) {
+    if (!ledger_grow(l)) {
         bj_ledger_free(l);
         return NULL;
     }
@@ -747,7 +748,7 @@ void bj_ledger_free(struct bj_ledger *l)
 
 struct bj_account *bj_ledger_add(struct bj_ledger *l, struct bj_slice key)
 {
-    if (!grow(l))
+    if (!ledger_grow(l))
         return NULL;
     struct bj_account *a = calloc(1, sizeof(*a) + key.n + 1);
     if (!a)

@@ -100,18 +100,18 @@ struct cursor {
     struct bj_err *err;
 };
 
-static int bad(const struct cursor *c, const char *what)
+static int ledger_state_bad(const struct cursor *c, const char *what)
 {
     return bj_err_set(c->err, -EBADMSG, "line %zu: %s", c->line, what);
 }
 
 /* Cut the next line; it must end with a newline, which is removed. */
-static int next(struct cursor *c, struct bj_slice *ret)
+static int ledger_state_next(struct cursor *c, struct bj_slice *ret)
 {
     const char *end = c->rest.n ? memchr(c->rest.p, '\n', c->rest.n) : NULL;
     c->line++;
     if (!end)
-        return bad(c, "cut off");
+        return ledger_state_bad(c, "cut off");
     *ret = (struct bj_slice){c->rest.p, (size_t)(end - c->rest.p)};
     c->rest.p += ret->n + 1;
     c->rest.n -= ret->n + 1;
@@ -128,21 +128,21 @@ static bool starts(struct bj_slice *line, const char *word)
     return true;
 }
 
-static bool number(struct bj_slice *line, uint64_t *ret)
+static bool ledger_state_number(struct bj_slice *line, uint64_t *ret)
 {
     struct bj_slice word;
     return bj_slice_field(line, ' ', &word) && bj_slice_u64(word, ret) == 0;
 }
 
-static bool read_row(const struct bj_state_row *row, struct bj_slice *line,
-                     void *of)
+static bool ledger_state_read_row(const struct bj_state_row *row,
+                                  struct bj_slice *line, void *of)
 {
     char *p = (char *)of + row->off;
     for (size_t i = 0; i < row->count; i++, p += row->stride) {
         uint64_t v, low = 0;
-        if (!number(line, &v))
+        if (!ledger_state_number(line, &v))
             return false;
-        if (row->type == BJ_ROW_WIDE && !number(line, &low))
+        if (row->type == BJ_ROW_WIDE && !ledger_state_number(line, &low))
             return false;
         if (row->type == BJ_ROW_FLAG && v > 1)
             return false;
@@ -157,7 +157,7 @@ static bool read_row(const struct bj_state_row *row, struct bj_slice *line,
     return true;
 }
 
-static int hex(char c)
+static int ledger_state_hex(char c)
 {
     if (c >= '0' && c <= '9')
         return c - '0';
@@ -174,8 +174,8 @@ int bj_state_unword(char *s, size_t n)
             s[to++] = s[i];
             continue;
         }
-        int high = i + 2 < n ? hex(s[i + 1]) : -1;
-        int low = high >= 0 ? hex(s[i + 2]) : -1;
+        int high = i + 2 < n ? ledger_state_hex(s[i + 1]) : -1;
+        int low = high >= 0 ? ledger_state_hex(s[i + 2]) : -1;
         if (low < 0)
             return -EINVAL;
         s[to++] = (char)(high << 4 | low);
@@ -190,20 +190,20 @@ static int read_account(struct cursor *c, struct bj_ledger *l,
 {
     struct bj_slice key;
     if (!bj_slice_field(&line, ' ', &key))
-        return bad(c, "no job");
+        return ledger_state_bad(c, "no job");
     struct bj_account *a = bj_ledger_add(l, key);
     if (!a)
         return bj_err_set(c->err, -ENOMEM, "line %zu", c->line);
     char *own = (char *)(a + 1);
     int n = bj_state_unword(own, key.n);
     if (n < 0)
-        return bad(c, "expected the key of a job");
+        return ledger_state_bad(c, "expected the key of a job");
     a->key.n = (size_t)n;
     for (const struct bj_state_row *row = bj_account_rows; row->word; row++)
-        if (!read_row(row, &line, a))
-            return bad(c, "expected the numbers of a job");
+        if (!ledger_state_read_row(row, &line, a))
+            return ledger_state_bad(c, "expected the numbers of a job");
     if (line.n > 0)
-        return bad(c, "too many numbers for a job");
+        return ledger_state_bad(c, "too many numbers for a job");
     a->unopened = true;
     l->unopened++;
     return 0;
@@ -213,13 +213,13 @@ static int read_rows(struct cursor *c, struct bj_ledger *l)
 {
     struct bj_slice line;
     for (const struct bj_state_row *row = bj_ledger_rows; row->word; row++) {
-        int r = next(c, &line);
+        int r = ledger_state_next(c, &line);
         if (r < 0)
             return r;
         if (!starts(&line, row->word))
-            return bad(c, row->word);
-        if (!read_row(row, &line, l) || line.n > 0)
-            return bad(c, "expected other numbers here");
+            return ledger_state_bad(c, row->word);
+        if (!ledger_state_read_row(row, &line, l) || line.n > 0)
+            return ledger_state_bad(c, "expected other numbers here");
     }
     return 0;
 }
@@ -229,13 +229,13 @@ static int read_accounts(struct cursor *c, struct bj_ledger *l,
                          struct bj_slice *line)
 {
     for (;;) {
-        int r = next(c, line);
+        int r = ledger_state_next(c, line);
         if (r < 0)
             return r;
         if (starts(line, "extra"))
             return 0;
         if (!starts(line, "job"))
-            return bad(c, "expected 'job' or 'extra'");
+            return ledger_state_bad(c, "expected 'job' or 'extra'");
         r = read_account(c, l, *line);
         if (r < 0)
             return r;
@@ -247,14 +247,15 @@ static int read_extra(struct cursor *c, struct bj_slice line,
 {
     uint64_t n;
     if (bj_slice_u64(line, &n) < 0)
-        return bad(c, "expected a number of bytes");
+        return ledger_state_bad(c, "expected a number of bytes");
     if (n > c->rest.n)
-        return bad(c, "the file is shorter than the number of bytes");
+        return ledger_state_bad(c,
+                                "the file is shorter than the number of bytes");
     *ret = (struct bj_slice){c->rest.p, (size_t)n};
     for (size_t i = 0; i < n; i++)
         c->line += ret->p[i] == '\n';
     if (n > 0 && ret->p[n - 1] != '\n')
-        return bad(c, "extra ends within a line");
+        return ledger_state_bad(c, "extra ends within a line");
     c->rest.p += n;
     c->rest.n -= (size_t)n;
     return 0;
@@ -264,36 +265,38 @@ static int check_sum(struct cursor *c)
 {
     struct bj_slice line, above = {c->all.p, c->all.n - c->rest.n};
     uint64_t sum = 0;
-    int r = next(c, &line);
+    int r = ledger_state_next(c, &line);
     if (r < 0)
         return r;
     if (!starts(&line, "sum") || line.n != 16)
-        return bad(c, "no checksum");
+        return ledger_state_bad(c, "no checksum");
     for (size_t i = 0; i < line.n; i++) {
-        if (hex(line.p[i]) < 0)
-            return bad(c, "no checksum");
-        sum = sum << 4 | (uint64_t)hex(line.p[i]);
+        if (ledger_state_hex(line.p[i]) < 0)
+            return ledger_state_bad(c, "no checksum");
+        sum = sum << 4 | (uint64_t)ledger_state_hex(line.p[i]);
     }
     if (sum != bj_state_sum(above))
-        return bad(c, "the checksum does not match the lines above");
+        return ledger_state_bad(c,
+                                "the checksum does not match the lines above");
     if (c->rest.n > 0) {
         c->line++;
-        return bad(c, "text after the end");
+        return ledger_state_bad(c, "text after the end");
     }
     return 0;
 }
 
-static int read_all(struct cursor *c, struct bj_ledger *l,
-                    struct bj_slice *ret_boot, struct bj_slice *ret_extra)
+static int ledger_state_read_all(struct cursor *c, struct bj_ledger *l,
+                                 struct bj_slice *ret_boot,
+                                 struct bj_slice *ret_extra)
 {
     struct bj_slice line = {0};
-    int r = next(c, &line);
+    int r = ledger_state_next(c, &line);
     if (r == 0 && !bj_slice_eq(line, BJ_SLICE(BJ_STATE_HEAD)))
-        return bad(c, "not '" BJ_STATE_HEAD "'");
+        return ledger_state_bad(c, "not '" BJ_STATE_HEAD "'");
     if (r == 0)
-        r = next(c, &line);
+        r = ledger_state_next(c, &line);
     if (r == 0 && (!starts(&line, "boot") || line.n == 0))
-        return bad(c, "no boot id");
+        return ledger_state_bad(c, "no boot id");
     *ret_boot = line;
     if (r == 0)
         r = read_rows(c, l);
@@ -304,7 +307,7 @@ static int read_all(struct cursor *c, struct bj_ledger *l,
     if (r == 0)
         r = check_sum(c);
     if (r == 0 && !state_sound(l))
-        r = bad(c, "the sums above do not add up");
+        r = ledger_state_bad(c, "the sums above do not add up");
     return r;
 }
 
@@ -352,7 +355,7 @@ int bj_ledger_load(struct bj_ledger *l, struct bj_slice text,
     bj_state_word(&ours, boot_id);
     int r = -ENOMEM;
     if (read && !ours.failed)
-        r = read_all(&c, read, &boot, &extra);
+        r = ledger_state_read_all(&c, read, &boot, &extra);
     else
         bj_err_set(err, r, "state");
     if (r == 0) {
@@ -501,7 +504,7 @@ void bj_state_word(struct bj_buf *out, struct bj_slice s)
 
 enum { NUMBER_MAX = 1 + 20 }; /* a blank and 64 bits */
 
-static char *put_number(char *at, uint64_t v)
+static char *ledger_state_put_number(char *at, uint64_t v)
 {
     *at++ = ' ';
     if (v >= 10)
@@ -515,17 +518,18 @@ static char *row_number(char *at, const struct bj_state_row *row, const char *p)
     uint64_t one;
     bj_u128 wide;
     if (row->type == BJ_ROW_FLAG)
-        return put_number(at, *(const bool *)p);
+        return ledger_state_put_number(at, *(const bool *)p);
     if (row->type == BJ_ROW_U64) {
         memcpy(&one, p, sizeof(one));
-        return put_number(at, one);
+        return ledger_state_put_number(at, one);
     }
     memcpy(&wide, p, sizeof(wide));
-    return put_number(put_number(at, (uint64_t)(wide >> 64)), (uint64_t)wide);
+    return ledger_state_put_number(
+        ledger_state_put_number(at, (uint64_t)(wide >> 64)), (uint64_t)wide);
 }
 
-static void put_row(struct bj_buf *out, const struct bj_state_row *row,
-                    const void *of)
+static void ledger_state_put_row(struct bj_buf *out,
+                                 const struct bj_state_row *row, const void *of)
 {
     const char *p = (const char *)of + row->off;
     if (!bj_buf_room(out, 2 * row->count * NUMBER_MAX + BJ_DIGITS_ROOM))
@@ -541,7 +545,7 @@ static void put_account(struct bj_buf *out, const struct bj_account *a)
     bj_buf_str(out, "job ");
     bj_state_word(out, a->key);
     for (const struct bj_state_row *row = bj_account_rows; row->word; row++)
-        put_row(out, row, a);
+        ledger_state_put_row(out, row, a);
     bj_buf_put(out, "\n", 1);
 }
 
@@ -555,7 +559,7 @@ void bj_ledger_save(const struct bj_ledger *l, struct bj_slice boot_id,
     bj_buf_put(out, "\n", 1);
     for (const struct bj_state_row *row = bj_ledger_rows; row->word; row++) {
         bj_buf_str(out, row->word);
-        put_row(out, row, l);
+        ledger_state_put_row(out, row, l);
         bj_buf_put(out, "\n", 1);
     }
     for (size_t i = 0; i < l->n; i++)

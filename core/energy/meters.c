@@ -36,8 +36,8 @@ struct bj_slot {
     struct bj_meter_sample sample;
 };
 
-static void log_change(struct bj_slot *s, const char *name,
-                       const struct bj_err *err)
+static void meters_log_change(struct bj_slot *s, const char *name,
+                              const struct bj_err *err)
 {
     char text[400], line[480];
     snprintf(line, sizeof(line), "power meter %s: %s", name,
@@ -55,7 +55,7 @@ static void log_missing(struct bj_slot *s)
     if (!s->env.forced || s->missed || s->view.ran)
         return;
     s->missed = true;
-    log_change(s, s->kinds[0]->name, &err);
+    meters_log_change(s, s->kinds[0]->name, &err);
 }
 
 static unsigned fault_kind(int code)
@@ -194,8 +194,8 @@ static uint64_t next_due(const struct bj_slot *s, int r, uint64_t now,
                              s->view.period_usec, took);
 }
 
-static void note(struct bj_slot *s, int r, uint64_t begun, uint64_t now,
-                 const struct bj_err *err)
+static void meters_note(struct bj_slot *s, int r, uint64_t begun, uint64_t now,
+                        const struct bj_err *err)
 {
     struct bj_slot_view *v = &s->view;
     bool fails = r < 0 && r != -ENODEV;
@@ -219,7 +219,7 @@ static void note(struct bj_slot *s, int r, uint64_t begun, uint64_t now,
         v->good_usec = now;
     take_sample(s, now);
     if (news)
-        log_change(s, s->kind->name, fails ? err : NULL);
+        meters_log_change(s, s->kind->name, fails ? err : NULL);
 }
 
 /* Read a fast meter in the caller's thread. */
@@ -229,11 +229,11 @@ static void read_fast(struct bj_slot *s)
     uint64_t begun = bj_clock_boot_usec();
     int r = attempt(s, &err);
     pthread_mutex_lock(s->poller.lock);
-    note(s, r, begun, bj_clock_boot_usec(), &err);
+    meters_note(s, r, begun, bj_clock_boot_usec(), &err);
     pthread_mutex_unlock(s->poller.lock);
 }
 
-static bool step(struct bj_worker *w)
+static bool meters_step(struct bj_worker *w)
 {
     struct bj_slot *s = (struct bj_slot *)w->poller;
     struct bj_err err = {0};
@@ -242,18 +242,18 @@ static bool step(struct bj_worker *w)
     int r = attempt(s, &err);
     bool ours = bj_worker_lock(w);
     if (!atomic_load(&s->poller.stop))
-        note(s, r, begun, bj_clock_boot_usec(), &err);
+        meters_note(s, r, begun, bj_clock_boot_usec(), &err);
     return ours;
 }
 
-static bool finish(struct bj_worker *w)
+static bool meters_finish(struct bj_worker *w)
 {
     bj_worker_unlock(w);
     close_meter((struct bj_slot *)w->poller);
     return bj_worker_lock(w);
 }
 
-static void gone(struct bj_poller *poller)
+static void meters_gone(struct bj_poller *poller)
 {
     struct bj_slot *s = (struct bj_slot *)poller;
     close_meter(s);
@@ -268,7 +268,7 @@ int bj_slot_new(const struct bj_meter_kind *const *kinds, size_t n,
                 struct bj_slot **ret)
 {
     static const struct bj_poller_work work = {
-        .step = step, .finish = finish, .gone = gone};
+        .step = meters_step, .finish = meters_finish, .gone = meters_gone};
     struct bj_slot *s = calloc(1, sizeof(*s));
     if (!s || bj_poller_init(&s->poller, &work, "bj-meter", host, NULL) < 0) {
         free(s);
@@ -305,7 +305,7 @@ static bool may_exist(const struct bj_slot *s)
 }
 
 /* A meter may exist: start to read it, a slow one in a thread. */
-static void start(struct bj_slot *s)
+static void meters_start(struct bj_slot *s)
 {
     int r = s->slow ? bj_poller_start(&s->poller) : 0;
     if (r == 0) {
@@ -313,7 +313,7 @@ static void start(struct bj_slot *s)
         return;
     }
     struct bj_err err = {.code = r, .msg = "cannot start the thread"};
-    log_change(s, s->kinds[0]->name, &err);
+    meters_log_change(s, s->kinds[0]->name, &err);
 }
 
 bool bj_slot_search(struct bj_slot *s, uint64_t now_usec)
@@ -321,7 +321,7 @@ bool bj_slot_search(struct bj_slot *s, uint64_t now_usec)
     pthread_mutex_lock(s->poller.lock);
     if (bj_poller_searches(&s->poller, now_usec)) {
         if (may_exist(s))
-            start(s);
+            meters_start(s);
         else
             log_missing(s);
     }
@@ -663,8 +663,8 @@ static void log_low(struct bj_meters *m, const struct balance *b,
 
 /* Less than nine tenths of the parts is not the node; a meter that measures at
  * least the parts again is. */
-static void judge(struct bj_meters *m, struct balance *b,
-                  const struct bj_slot_view *v, bool slow)
+static void meters_judge(struct bj_meters *m, struct balance *b,
+                         const struct bj_slot_view *v, bool slow)
 {
     bool enough = b->samples >= (slow ? SLOW_SAMPLES : FAST_SAMPLES) &&
                   (!slow || b->span_usec >= SLOW_SPAN * (uint64_t)SECOND);
@@ -704,7 +704,7 @@ static void weigh(struct bj_meters *m, size_t i, const struct bj_slot_view *v,
         b->parts_uj += parts - b->from_parts_uj;
         b->span_usec += t.stamp_usec - b->from_usec;
         b->samples++;
-        judge(m, b, v, v->kind->slow || t.level || !t.partial);
+        meters_judge(m, b, v, v->kind->slow || t.level || !t.partial);
     }
     b->from_node_uj = t.uj;
     b->from_parts_uj = parts;

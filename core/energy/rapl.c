@@ -122,7 +122,7 @@ static void learn_power(int dir, struct bj_zone_sample *s)
         s->max_uw = psys_max_uw;
 }
 
-static bool name_taken(const struct rapl *m, const char *name)
+static bool rapl_name_taken(const struct rapl *m, const char *name)
 {
     for (size_t i = 0; i < m->n; i++)
         if (strcmp(m->zone[i].sample.name, name) == 0)
@@ -142,7 +142,7 @@ static void name_zone(const struct rapl *m, struct zone *z,
     bj_zone_init(&z->sample, text, role_of(name));
     if (parent && parent->sample.role == BJ_ZONE_PART)
         z->sample.role = BJ_ZONE_PART;
-    if (!name_taken(m, z->sample.name))
+    if (!rapl_name_taken(m, z->sample.name))
         return;
     if (z->sample.role != BJ_ZONE_PLATFORM)
         z->sample.role = BJ_ZONE_PART;
@@ -167,7 +167,7 @@ static int take_zone(struct rapl *m, int dir, const char *id, size_t control,
     if (control > 0 && !parent) {
         bj_zone_init(&z->sample, "", BJ_ZONE_PART);
         bj_zone_name(z->sample.name, name);
-        if (name_taken(m, z->sample.name))
+        if (rapl_name_taken(m, z->sample.name))
             return -EEXIST;
     }
     name_zone(m, z, name, parent);
@@ -223,7 +223,7 @@ static void search_control(struct rapl *m, size_t control)
         add_zone(m, dir, controls[control], top[i], control, NULL);
 }
 
-static int search(struct rapl *m, struct bj_err *err)
+static int rapl_search(struct rapl *m, struct bj_err *err)
 {
     m->fault = 0;
     drop_zones(m);
@@ -261,7 +261,7 @@ static int search_when_due(struct rapl *m, struct bj_err *err)
     if (m->searches == 0)
         return 0;
     m->searches--;
-    return search(m, err);
+    return rapl_search(m, err);
 }
 
 /* --- reading -------------------------------------------------------------- */
@@ -333,7 +333,7 @@ static void rapl_close(void *meter)
 }
 
 /* Whether any zone can be read; if not, err has the reason. */
-static int usable(const struct rapl *m, struct bj_err *err)
+static int rapl_usable(const struct rapl *m, struct bj_err *err)
 {
     if (m->n == 0)
         return bj_err_set(err, -ENODEV, "powercap has no RAPL zones");
@@ -362,9 +362,9 @@ static int rapl_open(const struct bj_meter_env *env, void **ret,
         return bj_err_set(err, -ENOMEM, "rapl");
     m->root = bj_dir_open(AT_FDCWD, env->sysfs);
     changed(m);
-    int r = m->root < 0 ? 0 : search(m, err);
+    int r = m->root < 0 ? 0 : rapl_search(m, err);
     if (r == 0)
-        r = usable(m, err);
+        r = rapl_usable(m, err);
     if (r < 0)
         rapl_close(m);
     else

@@ -377,7 +377,7 @@ static void close_zones(struct zone *zone, size_t n)
             close(zone[i].fd);
 }
 
-static int search(struct perf *m, struct bj_err *err)
+static int rapl_perf_search(struct perf *m, struct bj_err *err)
 {
     struct place place[CPUS_MAX];
     struct zone old[BJ_ZONES_MAX];
@@ -440,7 +440,7 @@ static int perf_read(void *meter, struct bj_meter_sample *out,
     struct perf *m = meter;
     int fault = 0;
     if (++m->reads % SEARCH_READS == 0 || m->search)
-        fault = search(m, err);
+        fault = rapl_perf_search(m, err);
     m->search = false;
     for (size_t i = 0; i < m->n; i++) {
         struct bj_err e = {0};
@@ -469,7 +469,7 @@ static void perf_close(void *meter)
     free(m);
 }
 
-static int usable(const struct perf *m, struct bj_err *err)
+static int rapl_perf_usable(const struct perf *m, struct bj_err *err)
 {
     if (m->n == 0)
         return bj_err_set(err, -ENODEV, "the perf PMU 'power' has no CPUs");
@@ -491,9 +491,9 @@ int bj_perf_open(const struct bj_meter_env *env,
     int r =
         m->root < 0 ? bj_err_set(err, -ENODEV, "no sysfs") : read_pmu(m, err);
     if (r == 0)
-        r = search(m, err);
+        r = rapl_perf_search(m, err);
     if (r == 0)
-        r = usable(m, err);
+        r = rapl_perf_usable(m, err);
     if (r < 0)
         perf_close(m);
     else

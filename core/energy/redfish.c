@@ -209,7 +209,7 @@ struct bj_redfish {
 
 /* --- credentials ----------------------------------------------------------*/
 
-static bool is_set(const char *s)
+static bool redfish_is_set(const char *s)
 {
     return s && s[0];
 }
@@ -273,17 +273,17 @@ struct request {
     const atomic_bool *abort;
 };
 
-static int request(struct bj_redfish *s, const struct request *a,
-                   struct bj_err *err)
+static int redfish_request(struct bj_redfish *s, const struct request *a,
+                           struct bj_err *err)
 {
     char url[URL_BYTES];
     snprintf(url, sizeof(url), "%s%s", s->origin, a->uri);
     const char *headers[] = {
         "Accept: application/json",
         "OData-Version: 4.0",
-        a->body.n > 0       ? "Content-Type: application/json"
-        : is_set(a->header) ? a->header
-                            : NULL,
+        a->body.n > 0               ? "Content-Type: application/json"
+        : redfish_is_set(a->header) ? a->header
+                                    : NULL,
         NULL,
     };
     const struct bj_fetch_request req = {
@@ -293,8 +293,9 @@ static int request(struct bj_redfish *s, const struct request *a,
         .body = a->body,
         .user = a->credentials ? s->conf->redfish_user : NULL,
         .password = a->credentials ? s->password : NULL,
-        .ca_file =
-            is_set(s->conf->redfish_ca_file) ? s->conf->redfish_ca_file : NULL,
+        .ca_file = redfish_is_set(s->conf->redfish_ca_file)
+                       ? s->conf->redfish_ca_file
+                       : NULL,
         .insecure = s->conf->redfish_insecure,
         .no_proxy = true,
         .connect_usec = a->usec,
@@ -366,7 +367,7 @@ static int log_in(struct bj_redfish *s, struct bj_err *err)
         .usec = s->conf->timeout_usec,
         .abort = s->stop,
     };
-    int r = request(s, &a, err);
+    int r = redfish_request(s, &a, err);
     explicit_bzero(body.p, body.len);
     bj_buf_free(&body);
     if (r == 0)
@@ -383,8 +384,8 @@ static void log_out(struct bj_redfish *s)
         .header = s->header,
         .usec = GOODBYE_USEC,
     };
-    if (is_set(s->session) && is_set(s->header))
-        request(s, &a, NULL);
+    if (redfish_is_set(s->session) && redfish_is_set(s->header))
+        redfish_request(s, &a, NULL);
 }
 
 static void redfish_free(struct bj_redfish *s)
@@ -403,10 +404,11 @@ static void redfish_free(struct bj_redfish *s)
 
 /* --- documents ------------------------------------------------------------*/
 
-static int get(struct bj_redfish *s, const char *uri, struct bj_err *err)
+static int redfish_fetch(struct bj_redfish *s, const char *uri,
+                         struct bj_err *err)
 {
-    bool anonymous = !is_set(s->conf->redfish_user);
-    if (!anonymous && !s->basic && !is_set(s->header)) {
+    bool anonymous = !redfish_is_set(s->conf->redfish_user);
+    if (!anonymous && !s->basic && !redfish_is_set(s->header)) {
         int r = log_in(s, err);
         if (r < 0)
             return r;
@@ -418,7 +420,7 @@ static int get(struct bj_redfish *s, const char *uri, struct bj_err *err)
         .usec = s->conf->timeout_usec,
         .abort = s->stop,
     };
-    return request(s, &a, err);
+    return redfish_request(s, &a, err);
 }
 
 /* Errors of base/fetch.h as errors of meters. */
@@ -436,10 +438,10 @@ static int fault(const struct bj_redfish *s, int r)
 static int redfish_get(struct bj_redfish *s, const char *uri,
                        const struct bj_json **ret, struct bj_err *err)
 {
-    int r = get(s, uri, err);
-    if (r == -EACCES && s->reply.status == 401 && is_set(s->header)) {
+    int r = redfish_fetch(s, uri, err);
+    if (r == -EACCES && s->reply.status == 401 && redfish_is_set(s->header)) {
         s->header[0] = '\0'; /* it has expired, or the BMC was reset */
-        r = get(s, uri, err);
+        r = redfish_fetch(s, uri, err);
     }
     if (r < 0)
         return bj_err_wrap(err, fault(s, r), "Redfish");
@@ -517,7 +519,7 @@ static int redfish_read(void *p, struct bj_meter_sample *out,
 
 /* --- search ---------------------------------------------------------------*/
 
-static bool wanted(const struct bj_energy_conf *conf, const char *uri)
+static bool redfish_wanted(const struct bj_energy_conf *conf, const char *uri)
 {
     struct bj_slice id = bj_redfish_id(uri);
     for (size_t i = 0; i < conf->redfish_chassis.n; i++) {
@@ -540,7 +542,7 @@ static int list_chassis(struct redfish *m, const struct bj_energy_conf *conf,
             return r;
         size_t n = bj_redfish_members(doc, uri, BJ_REDFISH_CHASSIS, page);
         for (size_t k = 0; k < n && m->n < BJ_REDFISH_CHASSIS; k++) {
-            if (wanted(conf, uri[k]))
+            if (redfish_wanted(conf, uri[k]))
                 memcpy(m->source[m->n++].chassis.uri, uri[k], sizeof(uri[k]));
         }
     }
@@ -604,7 +606,7 @@ static bool is_within(const struct redfish *m, const char *uri)
     return false;
 }
 
-static bool name_taken(const struct redfish *m, size_t i)
+static bool redfish_name_taken(const struct redfish *m, size_t i)
 {
     for (size_t k = 0; k < i; k++) {
         if (strcmp(m->source[k].name, m->source[i].name) == 0)
@@ -625,7 +627,7 @@ static void name_all(struct redfish *m, bool configured)
         s->role = !configured && is_within(m, s->chassis.within) ? BJ_ZONE_PART
                                                                  : BJ_ZONE_NODE;
         bj_zone_name(s->name, bj_slice_str(m->n == 1 ? "node" : text));
-        if (name_taken(m, i))
+        if (redfish_name_taken(m, i))
             snprintf(s->name, sizeof(s->name), "chassis-no-%zu", i + 1);
     }
 }
@@ -640,8 +642,8 @@ static void redfish_close(void *p)
 }
 
 /* The service is configured, so its absence, or missing power, is an error. */
-static int find(struct redfish *m, const struct bj_meter_env *env,
-                struct bj_err *err)
+static int redfish_find(struct redfish *m, const struct bj_meter_env *env,
+                        struct bj_err *err)
 {
     int r = redfish_new(env, &m->service, err);
     if (r < 0)
@@ -667,7 +669,7 @@ static int redfish_open(const struct bj_meter_env *env, void **ret,
     struct redfish *m = calloc(1, sizeof(*m));
     if (!m)
         return bj_err_set(err, -ENOMEM, "Redfish");
-    int r = find(m, env, err);
+    int r = redfish_find(m, env, err);
     if (r < 0) {
         redfish_close(m);
         return r;

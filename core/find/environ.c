@@ -62,8 +62,8 @@ static const struct row {
 enum { NROWS = sizeof(rows) / sizeof(rows[0]) };
 
 /* Split NAME=VALUE; false if it has another form. */
-static bool split(struct bj_slice entry, struct bj_slice *name,
-                  struct bj_slice *value)
+static bool environ_split(struct bj_slice entry, struct bj_slice *name,
+                          struct bj_slice *value)
 {
     const char *eq = entry.n > 0 ? memchr(entry.p, '=', entry.n) : NULL;
     if (!eq)
@@ -78,7 +78,7 @@ bool bj_environ_get(struct bj_slice env, struct bj_slice name,
 {
     struct bj_slice entry, n, v;
     while (bj_slice_field(&env, '\0', &entry))
-        if (split(entry, &n, &v) && bj_slice_eq(n, name)) {
+        if (environ_split(entry, &n, &v) && bj_slice_eq(n, name)) {
             *ret = v;
             return true;
         }
@@ -94,12 +94,12 @@ static bool is_none(struct bj_slice v)
 
 /* Collect the values of all rows in one go, since an environment may have a
  * hundred thousand variables. */
-static void collect(struct bj_slice env, struct bj_slice v[NROWS])
+static void environ_collect(struct bj_slice env, struct bj_slice v[NROWS])
 {
     bool seen[NROWS] = {false};
     struct bj_slice entry, name, value;
     while (bj_slice_field(&env, '\0', &entry)) {
-        if (!split(entry, &name, &value))
+        if (!environ_split(entry, &name, &value))
             continue;
         for (int i = 0; i < NROWS; i++)
             if (!seen[i] && bj_slice_eq(name, rows[i].variable)) {
@@ -115,8 +115,8 @@ static bool of_system(const struct row *row, const char *system)
 }
 
 /* The value of the first row of that kind. */
-static struct bj_slice pick(const struct bj_slice v[NROWS], const char *system,
-                            int what)
+static struct bj_slice environ_pick(const struct bj_slice v[NROWS],
+                                    const char *system, int what)
 {
     for (int i = 0; i < NROWS; i++)
         if (rows[i].what == what && of_system(&rows[i], system) && v[i].n > 0)
@@ -152,7 +152,7 @@ static bool group_find(struct bj_slice env, struct bj_slice jobid,
 {
     struct bj_slice entry, name, value;
     while (jobid.n > 0 && bj_slice_field(&env, '\0', &entry)) {
-        if (!split(entry, &name, &value) || !bj_slice_eq(value, jobid))
+        if (!environ_split(entry, &name, &value) || !bj_slice_eq(value, jobid))
             continue;
         for (size_t s = 0; s < 2; s++) {
             if (!bj_slice_starts(name, group_id[s]))
@@ -239,21 +239,22 @@ static bool try_system(struct bj_slice env, const struct bj_slice v[NROWS],
     size_t spelling = 0;
     bool group = strcmp(system, "slurm") == 0 &&
                  group_find(env, jobid, &offset, &spelling);
-    struct bj_slice id = pick(v, system, BJ_ID_JOBID);
+    struct bj_slice id = environ_pick(v, system, BJ_ID_JOBID);
     if (!group && (id.n == 0 || !same_id(id, jobid)))
         return false;
     for (int f = 0; f < BJ_ID_FIELDS; f++)
-        e.f[f] = pick(v, system, f);
+        e.f[f] = environ_pick(v, system, f);
     e.f[BJ_ID_SYSTEM] = bj_slice_str(system);
-    e.step = is_step(pick(v, system, STEP));
+    e.step = is_step(environ_pick(v, system, STEP));
     /* srun -J replaces the name of the job by that of the step. */
-    if (e.step && bj_slice_eq(pick(v, system, BATCH), BJ_SLICE("BATCH")))
+    if (e.step &&
+        bj_slice_eq(environ_pick(v, system, BATCH), BJ_SLICE("BATCH")))
         e.f[BJ_ID_NAME] = (struct bj_slice){0};
     check_array(e.f);
     if (group)
         group_fields(env, spelling, offset, &e);
     else
-        e.nodelist = pick(v, system, NODELIST);
+        e.nodelist = environ_pick(v, system, NODELIST);
     e.f[BJ_ID_JOBID] = jobid.n > 0 ? jobid : id;
     *ret = e;
     return true;
@@ -280,7 +281,7 @@ bool bj_environ_job(struct bj_slice env, struct bj_slice system,
                     struct bj_slice jobid, struct bj_environ *ret)
 {
     struct bj_slice v[NROWS] = {{0}};
-    collect(env, v);
+    environ_collect(env, v);
     bool any = !bj_environ_knows(system);
     const char *last = "";
     for (int i = 0; i < NROWS; i++) {

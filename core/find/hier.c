@@ -35,8 +35,8 @@ static unsigned mask_of(const char *dir)
 
 /* Add a hierarchy unless it is known already: the name of a controller may be a
  * link to the directory of several. */
-static int add(struct bj_hiers *h, const char *path, unsigned version,
-               unsigned mask)
+static int hier_add(struct bj_hiers *h, const char *path, unsigned version,
+                    unsigned mask)
 {
     struct stat st;
     if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode) || h->n == BJ_HIERS)
@@ -71,15 +71,15 @@ static int take_entry(struct bj_hiers *h, const char *root, const char *name)
     if (n < 0 || (size_t)n >= sizeof(path))
         return 0;
     if (is_unified(path))
-        return add(h, path, BJ_CGROUP_V2, ~0u);
+        return hier_add(h, path, BJ_CGROUP_V2, ~0u);
     unsigned mask = mask_of(name);
-    return mask ? add(h, path, BJ_CGROUP_V1, mask) : 0;
+    return mask ? hier_add(h, path, BJ_CGROUP_V1, mask) : 0;
 }
 
 int bj_hiers_find(struct bj_hiers *h, const char *root, struct bj_err *err)
 {
     if (is_unified(root))
-        return add(h, root, BJ_CGROUP_V2, ~0u);
+        return hier_add(h, root, BJ_CGROUP_V2, ~0u);
     DIR *d = opendir(root);
     if (!d)
         return bj_err_set(err, -errno, "open cgroup root %s", root);

@@ -21,14 +21,15 @@ static const struct {
     {BJ_ID_ACCOUNT, "account"},
 };
 
-static bool wanted(enum bj_ident_field f, const struct bj_conf *conf)
+static bool ident_wanted(enum bj_ident_field f, const struct bj_conf *conf)
 {
     return f == BJ_ID_USER      ? conf->label_user
            : f == BJ_ID_ACCOUNT ? conf->label_account
                                 : true;
 }
 
-static void put_label(struct bj_buf *b, const char *name, struct bj_slice value)
+static void ident_put_label(struct bj_buf *b, const char *name,
+                            struct bj_slice value)
 {
     bj_buf_str(b, b->len > 0 ? "," : "");
     bj_buf_str(b, name);
@@ -42,8 +43,8 @@ static void put_labels(struct bj_buf *b, const struct bj_slice *f,
 {
     for (size_t i = 0; i < sizeof(label_rows) / sizeof(label_rows[0]); i++) {
         enum bj_ident_field id = label_rows[i].field;
-        if (wanted(id, conf) && (f[id].n > 0 || id == BJ_ID_JOBID))
-            put_label(b, label_rows[i].name, f[id]);
+        if (ident_wanted(id, conf) && (f[id].n > 0 || id == BJ_ID_JOBID))
+            ident_put_label(b, label_rows[i].name, f[id]);
     }
 }
 
@@ -51,11 +52,11 @@ static void put_info(struct bj_buf *b, const struct bj_slice *f)
 {
     for (size_t i = 0; bj_job_info_keys[i]; i++)
         if (f[BJ_ID_UID + i].n > 0)
-            put_label(b, bj_job_info_keys[i], f[BJ_ID_UID + i]);
+            ident_put_label(b, bj_job_info_keys[i], f[BJ_ID_UID + i]);
 }
 
 /* The 32 bit FNV-1a hash of Fowler, Noll and Vo. */
-static uint32_t hash(struct bj_slice s)
+static uint32_t ident_hash(struct bj_slice s)
 {
     uint32_t h = 2166136261u;
     for (size_t i = 0; i < s.n; i++)
@@ -72,12 +73,12 @@ static size_t mark_id(struct bj_slice raw, char *clean, size_t n)
     char room[CLEAN_CAP - HASH_LEN], mark[16];
     n = bj_text_clean((struct bj_slice){clean, n}, room, sizeof(room));
     memcpy(clean, room, n);
-    snprintf(mark, sizeof(mark), "~%08x", (unsigned)hash(raw));
+    snprintf(mark, sizeof(mark), "~%08x", (unsigned)ident_hash(raw));
     memcpy(clean + n, mark, HASH_LEN + 1);
     return n + HASH_LEN;
 }
 
-static char *put_text(char *p, struct bj_slice s, struct bj_slice *ret)
+static char *ident_put_text(char *p, struct bj_slice s, struct bj_slice *ret)
 {
     if (s.n > 0)
         memcpy(p, s.p, s.n);
@@ -99,9 +100,9 @@ static struct bj_ident *assemble(const struct bj_slice *f,
     atomic_init(&id->refs, 1);
     char *p = id->text;
     for (int i = 0; i < BJ_ID_FIELDS; i++)
-        p = put_text(p, f[i], &id->f[i]);
-    p = put_text(p, labels, &id->labels);
-    put_text(p, info, &id->info);
+        p = ident_put_text(p, f[i], &id->f[i]);
+    p = ident_put_text(p, labels, &id->labels);
+    ident_put_text(p, info, &id->info);
     return id;
 }
 

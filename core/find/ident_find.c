@@ -70,7 +70,7 @@ static const struct {
 };
 
 /* The case of attribute names does not matter. */
-static bool is_name(struct bj_slice s, const char *lower)
+static bool ident_find_is_name(struct bj_slice s, const char *lower)
 {
     for (size_t i = 0; i < s.n; i++) {
         char c = s.p[i];
@@ -102,7 +102,7 @@ int bj_condor_parse(struct bj_slice ad, char *id, size_t cap,
         struct bj_slice value =
             bj_slice_trim((struct bj_slice){eq + 1, line.n - used});
         for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++)
-            if (is_name(name, attributes[i].name))
+            if (ident_find_is_name(name, attributes[i].name))
                 v[attributes[i].what] = unquote(value);
     }
     uint64_t cluster, proc;
@@ -483,7 +483,8 @@ static void from_query(struct bj_ident_search *s)
                      (s->f[BJ_ID_JOBID].n == 0 && s->f[BJ_ID_SLUID].n > 0);
 }
 
-static void take_file(struct bj_ident_search *s, const struct bj_jobfile *file)
+static void ident_find_take_file(struct bj_ident_search *s,
+                                 const struct bj_jobfile *file)
 {
     s->file = true;
     s->n = file->number;
@@ -513,7 +514,7 @@ static void file_named(struct bj_ident_search *s, struct bj_slice name,
         struct bj_err err = {0};
         int r = bj_jobfile_read(dirs->v[i], name, known, buf, &file, &err);
         if (r == 0)
-            take_file(s, &file);
+            ident_find_take_file(s, &file);
         if (r == 0 || bj_err_gone(r))
             continue;
         s->src->fault(s->src->ctx, &err);
@@ -633,7 +634,7 @@ static void uuid(struct bj_ident_search *s)
         search_take(s, BJ_ID_UUID, bj_slice_str(text));
 }
 
-static void search(struct bj_ident_search *s)
+static void ident_find_search(struct bj_ident_search *s)
 {
     from_query(s);
     from_files(s);
@@ -653,7 +654,7 @@ struct bj_ident *bj_ident_find(const struct bj_ident_sources *src,
     s->src = src;
     s->q = q;
     s->n = bj_ident_no_numbers;
-    search(s);
+    ident_find_search(s);
     struct bj_ident *id = bj_ident_new(s->f, src->conf);
     if (id) {
         id->n = s->n;

@@ -52,7 +52,7 @@ static struct bj_slice unescape(char *p, size_t n)
     return (struct bj_slice){p, out};
 }
 
-static uint64_t *number_of(struct bj_jobfile *file, int field)
+static uint64_t *jobfile_number_of(struct bj_jobfile *file, int field)
 {
     return field == START    ? &file->number.start_sec
            : field == LATEST ? &file->number.latest_sec
@@ -66,7 +66,7 @@ static int set_key(struct bj_slice key, struct bj_slice value,
         int f = keys[i].field;
         if (!bj_slice_eq(key, keys[i].key) || value.n == 0)
             continue;
-        if (f >= NUMBERS ? bj_slice_u64(value, number_of(ret, f)) < 0
+        if (f >= NUMBERS ? bj_slice_u64(value, jobfile_number_of(ret, f)) < 0
                          : f == BJ_ID_UID && !is_uid(value))
             return bj_err_set(err, -EINVAL, "line %u: %s: expected a number",
                               line, keys[i].key.p);

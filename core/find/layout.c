@@ -283,7 +283,7 @@ static int operator_row(struct bj_layouts *all, const char *text,
     return 0;
 }
 
-static bool wanted(const struct bj_conf *conf, const char *system)
+static bool layout_wanted(const struct bj_conf *conf, const char *system)
 {
     for (size_t i = 0; i < conf->systems.n; i++)
         if (strcmp(conf->systems.v[i], system) == 0)
@@ -325,7 +325,7 @@ int bj_layouts_new(const struct bj_conf *conf, struct bj_layouts **ret,
     for (size_t i = 0; r == 0 && i < conf->patterns.n; i++)
         r = operator_row(l, conf->patterns.v[i], err);
     for (size_t i = 0; r == 0 && i < NROWS; i++)
-        if (wanted(conf, rows[i].system))
+        if (layout_wanted(conf, rows[i].system))
             r = layout_new(l, &rows[i], bj_slice_str(rows[i].system), err);
     if (r < 0) {
         bj_layouts_free(l);

@@ -24,7 +24,7 @@ static bool walk_done(const struct walk *w)
     return w->any || w->one ? w->found : w->n >= w->max;
 }
 
-static void take(struct walk *w, uint64_t pid)
+static void pids_take(struct walk *w, uint64_t pid)
 {
     w->found = w->any || pid == (uint64_t)w->one;
     if (pid > 0 && pid <= INT_MAX && w->n < w->max)
@@ -43,7 +43,7 @@ static void take_chunk(struct walk *w, const char *p, size_t n, uint64_t *num,
             continue;
         }
         if (*digits)
-            take(w, *num);
+            pids_take(w, *num);
         *num = 0;
         *digits = false;
     }
@@ -69,7 +69,7 @@ static int read_procs(struct walk *w, int dir)
         take_chunk(w, buf, (size_t)n, &num, &digits);
     }
     if (digits && !walk_done(w))
-        take(w, num);
+        pids_take(w, num);
     return 0;
 }
 
@@ -81,7 +81,7 @@ static bool may_be_dir(const struct dirent *e)
 
 /* Directories that were removed meanwhile, and threaded ones (EOPNOTSUPP, their
  * processes are listed further up), are usual. */
-static int note(struct walk *w, int r)
+static int pids_note(struct walk *w, int r)
 {
     if (r < 0 && !bj_err_gone(r) && r != -EOPNOTSUPP && w->fault == 0)
         w->fault = r;
@@ -91,11 +91,11 @@ static int note(struct walk *w, int r)
 /* Owns dir. */
 static int walk_dir(struct walk *w, int dir, int depth)
 {
-    int r = note(w, read_procs(w, dir));
+    int r = pids_note(w, read_procs(w, dir));
     bool inner = !walk_done(w) && depth < BJ_PIDS_DEPTH;
     DIR *d = inner ? fdopendir(dir) : NULL;
     if (inner && !d)
-        note(w, -errno);
+        pids_note(w, -errno);
     if (!d) {
         close(dir);
         return r;
@@ -108,7 +108,7 @@ static int walk_dir(struct walk *w, int dir, int depth)
                          O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (sub < 0) {
             if (errno != ENOTDIR && errno != ELOOP)
-                note(w, -errno);
+                pids_note(w, -errno);
             continue;
         }
         w->dirs++;

@@ -67,7 +67,7 @@ static int conf_copy(struct bj_conf *to, const struct bj_conf *from)
     return 0;
 }
 
-static void gone(struct bj_poller *poller)
+static void resolver_gone(struct bj_poller *poller)
 {
     struct bj_resolver *r = (struct bj_resolver *)poller;
     for (struct bj_ident_request *a = r->first, *next; a; a = next) {
@@ -150,7 +150,7 @@ static bool reply(struct bj_worker *w, struct bj_ident_request *a)
     return ours;
 }
 
-static bool step(struct bj_worker *w)
+static bool resolver_step(struct bj_worker *w)
 {
     struct bj_resolver *r = (struct bj_resolver *)w->poller;
     if (r->first)
@@ -182,8 +182,9 @@ int bj_resolver_new_with(const struct bj_conf *conf, const struct bj_host *host,
                          const struct bj_userdb *users, uint64_t stuck_usec,
                          struct bj_resolver **ret, struct bj_err *err)
 {
-    static const struct bj_poller_work work = {
-        .step = step, .gone = gone, .abandoned_max = HUNG_MAX};
+    static const struct bj_poller_work work = {.step = resolver_step,
+                                               .gone = resolver_gone,
+                                               .abandoned_max = HUNG_MAX};
     struct bj_resolver *r = calloc(1, sizeof(*r));
     if (!r ||
         bj_poller_init(&r->poller, &work, "bj-resolver", host, NULL) < 0) {
@@ -218,7 +219,7 @@ void bj_resolver_free(struct bj_resolver *r)
         bj_poller_free(&r->poller);
 }
 
-static struct bj_slice copy(char **to, struct bj_slice s)
+static struct bj_slice resolver_copy(char **to, struct bj_slice s)
 {
     struct bj_slice own = {*to, s.n};
     if (s.n > 0)
@@ -245,9 +246,9 @@ static struct bj_ident_request *request_new(const struct bj_ident_query *q)
     atomic_init(&a->refs, 2);
     char *p = a->text;
     for (int i = 0; i < BJ_ID_FIELDS; i++)
-        a->q.f[i] = copy(&p, q->f[i]);
+        a->q.f[i] = resolver_copy(&p, q->f[i]);
     for (int i = 0; i < NDIRS; i++)
-        a->q.dirs[i] = copy(&p, q->dirs[i]);
+        a->q.dirs[i] = resolver_copy(&p, q->dirs[i]);
     return a;
 }
 

@@ -76,7 +76,7 @@ static void forget_all(struct bj_users *u)
     u->n = 0;
 }
 
-static int grow(struct bj_users *u)
+static int users_grow(struct bj_users *u)
 {
     size_t nslots = u->nslots ? u->nslots * 2 : SLOTS_MIN;
     struct user *slots = calloc(nslots, sizeof(*slots));
@@ -94,7 +94,7 @@ static int grow(struct bj_users *u)
 struct bj_users *bj_users_new(const struct bj_userdb *db)
 {
     struct bj_users *u = calloc(1, sizeof(*u));
-    if (!u || grow(u) < 0 || pthread_mutex_init(&u->lock, NULL) != 0) {
+    if (!u || users_grow(u) < 0 || pthread_mutex_init(&u->lock, NULL) != 0) {
         if (u)
             free(u->slots);
         free(u);
@@ -127,7 +127,7 @@ static struct user *entry(struct bj_users *u, uid_t uid)
         return e;
     if (u->n >= BJ_USERS_MAX)
         forget_all(u);
-    else if (u->n >= u->nslots / 2 && grow(u) < 0)
+    else if (u->n >= u->nslots / 2 && users_grow(u) < 0)
         return NULL;
     e = find_slot(u->slots, u->nslots, uid);
     *e = (struct user){.uid = uid, .used = true};
@@ -136,7 +136,8 @@ static struct user *entry(struct bj_users *u, uid_t uid)
 }
 
 /* Cache the result of the user database. */
-static void keep(struct user *e, int r, const char *name, uint64_t now_usec)
+static void users_keep(struct user *e, int r, const char *name,
+                       uint64_t now_usec)
 {
     char *copy = r == 0 ? strdup(name) : NULL;
     if (r == 0 && !copy)
@@ -161,7 +162,7 @@ int bj_users_name(struct bj_users *u, uid_t uid, uint64_t now_usec, char *buf)
         pthread_mutex_lock(&u->lock);
         e = entry(u, uid); /* it may have moved */
         if (e)
-            keep(e, r, buf, now_usec);
+            users_keep(e, r, buf, now_usec);
     }
     if (e)
         r = e->result;

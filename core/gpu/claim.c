@@ -173,7 +173,8 @@ static void find_caps(const char *procfs, struct bj_slice text,
     }
 }
 
-static void take_node(uint64_t major, uint64_t minor, struct bj_gpu_claim *ret)
+static void claim_take_node(uint64_t major, uint64_t minor,
+                            struct bj_gpu_claim *ret)
 {
     /* The highest minor numbers of NVIDIA are control devices. */
     if (major == NVIDIA_MAJOR && minor < BJ_GPU_MINORS - 8) {
@@ -208,7 +209,7 @@ static bool take_nodes(struct bj_slice text, struct bj_gpu_claim *ret)
             (major == NVIDIA_MAJOR || major == DRM_MAJOR))
             return false;
         if (bj_slice_u64(number, &minor) == 0)
-            take_node(major, minor, ret);
+            claim_take_node(major, minor, ret);
     }
     return true;
 }
@@ -360,7 +361,7 @@ bool bj_gpu_note_is(const char *name, const struct bj_gpu *g,
            bj_slice_u64(rest, &gi) == 0 && gi == g->gi;
 }
 
-static bool is_name(const char *name)
+static bool claim_is_name(const char *name)
 {
     return (*name >= '0' && *name <= '9') || has_uuid(bj_slice_str(name));
 }
@@ -399,7 +400,7 @@ int bj_gpu_notes_read(const char *dir, struct bj_gpu_note *notes, size_t max)
     size_t n = 0;
     struct dirent *e;
     while (n < max && (e = readdir(d)))
-        if (is_name(e->d_name))
+        if (claim_is_name(e->d_name))
             n += take_notes(dirfd(d), e->d_name, notes + n, max - n);
     closedir(d);
     return (int)n;

@@ -95,7 +95,8 @@ bool bj_gpu_clients_job(struct bj_gpu_clients *c, uint64_t number)
     return true;
 }
 
-static struct sum *sum_of(struct job *j, const char *pdev, const char *engine)
+static struct sum *clients_sum_of(struct job *j, const char *pdev,
+                                  const char *engine)
 {
     struct sum *s = j->sums;
     while (s && (strcmp(s->engine, engine) != 0 || strcmp(s->pdev, pdev) != 0))
@@ -208,8 +209,8 @@ static uint64_t *counted_of(struct client *k, const char *name, bool cycles)
 /* Count the growth of an engine's value. A value that falls temporarily is
  * ignored until it exceeds the counted amount. False: the time is not known
  * yet. */
-static bool count(struct bj_gpu_clients *c, struct job *j, struct client *k,
-                  const struct bj_fdinfo_engine *e)
+static bool clients_count(struct bj_gpu_clients *c, struct job *j,
+                          struct client *k, const struct bj_fdinfo_engine *e)
 {
     bool cycles = e->busy_ns == BJ_ABSENT;
     uint64_t now = cycles ? e->cycles : e->busy_ns, ns;
@@ -217,7 +218,7 @@ static bool count(struct bj_gpu_clients *c, struct job *j, struct client *k,
         return true;
     struct rate *r = cycles ? rate_of(c, k->pdev, e->name) : NULL;
     uint64_t *before = counted_of(k, e->name, cycles);
-    struct sum *s = sum_of(j, k->pdev, e->name);
+    struct sum *s = clients_sum_of(j, k->pdev, e->name);
     if (!before || !s || (cycles && !r))
         return false;
     s->capacity = e->capacity;
@@ -246,7 +247,7 @@ int bj_gpu_clients_take(struct bj_gpu_clients *c, uint64_t number,
     k->reading = c->reading;
     bool known = true;
     for (unsigned i = 0; counted && i < f->n; i++)
-        known &= count(c, j, k, &f->engine[i]);
+        known &= clients_count(c, j, k, &f->engine[i]);
     return known ? 1 : 2;
 }
 

@@ -134,8 +134,8 @@ static struct bj_gpu *gpu_of(struct bj_gpu_set *set, const struct labels *l)
 
 /* --- lines ----------------------------------------------------------------*/
 
-static void take_line(struct bj_slice line, size_t field,
-                      struct bj_gpu_set *out)
+static void dcgm_take_line(struct bj_slice line, size_t field,
+                           struct bj_gpu_set *out)
 {
     struct labels l;
     struct bj_slice number;
@@ -163,7 +163,7 @@ void bj_gpu_dcgm_page(struct bj_slice page, struct bj_gpu_set *out)
         name.n -= prefix.n;
         for (size_t i = 0; i < FIELDS; i++)
             if (bj_slice_eq(name, fields[i].name))
-                take_line(line, i, out);
+                dcgm_take_line(line, i, out);
     }
 }
 
@@ -181,7 +181,7 @@ struct dcgm {
     struct bj_fetch_reply reply;
 };
 
-static bool present(const struct bj_gpu_env *env)
+static bool dcgm_present(const struct bj_gpu_env *env)
 {
     return env->dcgm && *env->dcgm;
 }
@@ -231,5 +231,5 @@ static int read_dcgm(void *m, struct bj_gpu_set *out, struct bj_err *err)
     return 0;
 }
 
-const struct bj_gpu_kind bj_gpu_dcgm = {"dcgm", present, open_dcgm, read_dcgm,
-                                        close_dcgm};
+const struct bj_gpu_kind bj_gpu_dcgm = {"dcgm", dcgm_present, open_dcgm,
+                                        read_dcgm, close_dcgm};

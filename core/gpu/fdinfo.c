@@ -32,7 +32,7 @@ static const struct {
 };
 enum { LINES = sizeof(engine_lines) / sizeof(engine_lines[0]) };
 
-static bool copy(struct bj_slice from, char to[BJ_FDINFO_TEXT])
+static bool fdinfo_copy(struct bj_slice from, char to[BJ_FDINFO_TEXT])
 {
     if (from.n == 0 || from.n >= BJ_FDINFO_TEXT)
         return false;
@@ -50,7 +50,7 @@ static struct bj_fdinfo_engine *engine_of(struct bj_fdinfo *f,
         if (bj_slice_eq(bj_slice_str(f->engine[i].name), name))
             return &f->engine[i];
     struct bj_fdinfo_engine *e = &f->engine[f->n];
-    if (f->n == BJ_FDINFO_ENGINES || !copy(name, e->name))
+    if (f->n == BJ_FDINFO_ENGINES || !fdinfo_copy(name, e->name))
         return NULL;
     e->busy_ns = e->cycles = e->total_cycles = BJ_ABSENT;
     e->capacity = 1;
@@ -151,9 +151,9 @@ bool bj_fdinfo_parse(struct bj_slice text, struct bj_fdinfo *ret)
         line = bj_slice_trim(line);
         drm |= bj_slice_eq(key, BJ_SLICE("drm-driver"));
         if (bj_slice_eq(key, BJ_SLICE("drm-pdev")))
-            copy(line, address);
+            fdinfo_copy(line, address);
         else if (bj_slice_eq(key, BJ_SLICE("drm-client-id")))
-            copy(line, ret->client);
+            fdinfo_copy(line, ret->client);
         engine_line(ret, key, line);
         memory_line(&m, key, line);
     }
@@ -177,7 +177,7 @@ int bj_gpu_seens_new(struct bj_gpu_seens **ret)
     return *ret ? 0 : -ENOMEM;
 }
 
-static void drop(struct bj_gpu_seens *s, bool all)
+static void fdinfo_drop(struct bj_gpu_seens *s, bool all)
 {
     for (size_t i = 0; i < BUCKETS; i++)
         for (struct bj_gpu_seen **at = &s->bucket[i]; *at;) {
@@ -195,7 +195,7 @@ void bj_gpu_seens_free(struct bj_gpu_seens *s)
 {
     if (!s)
         return;
-    drop(s, true);
+    fdinfo_drop(s, true);
     free(s);
 }
 
@@ -207,7 +207,7 @@ void bj_gpu_seens_begin(struct bj_gpu_seens *s, uint64_t now_usec)
 
 void bj_gpu_seens_end(struct bj_gpu_seens *s)
 {
-    drop(s, false);
+    fdinfo_drop(s, false);
 }
 
 struct bj_gpu_seen *bj_gpu_seens_of(struct bj_gpu_seens *s, pid_t pid,
@@ -286,7 +286,7 @@ enum kind { OTHER, DRM, KFD };
 
 /* The kind of an open file, or -errno, also if it was closed or replaced
  * meanwhile. */
-static int kind_of(int fds, const char *name)
+static int fdinfo_kind_of(int fds, const char *name)
 {
     char link[64];
     ssize_t n = readlinkat(fds, name, link, sizeof(link));
@@ -338,7 +338,7 @@ static void take_values(const struct process *p, struct bj_gpu_proc *proc,
         proc->sm_ppm = BJ_ABSENT;
 }
 
-static int take_file(struct process *p, unsigned fd)
+static int fdinfo_take_file(struct process *p, unsigned fd)
 {
     char path[64], buf[TEXT];
     struct bj_slice text;
@@ -377,7 +377,7 @@ static int find_files(struct process *p)
         uint64_t fd;
         if (bj_slice_u64(bj_slice_str(e->d_name), &fd) < 0 || fd > INT_MAX)
             continue;
-        int k = kind_of(dirfd(d), e->d_name);
+        int k = fdinfo_kind_of(dirfd(d), e->d_name);
         p->seen->kfd |= k == KFD;
         if (n++ == FILES_MAX || (k == DRM && p->seen->n == BJ_GPU_SEEN_FILES))
             r = -E2BIG;
@@ -411,7 +411,7 @@ static int walk_process(struct process *p)
         return r;
     }
     for (unsigned i = 0; r == 0 && i < p->seen->n; i++)
-        r = take_file(p, p->seen->fd[i]);
+        r = fdinfo_take_file(p, p->seen->fd[i]);
     return r;
 }
 
@@ -432,7 +432,7 @@ static bool look_at(const struct process *like, pid_t pid)
 
 /* --- a job ----------------------------------------------------------------*/
 
-static int by_number(const void *a, const void *b)
+static int fdinfo_by_number(const void *a, const void *b)
 {
     pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
     return (x > y) - (x < y);
@@ -452,7 +452,7 @@ static void look_at_job(struct tracer *t, struct bj_gpu_set *out, uint64_t job,
                     (n >= 0 || bj_err_gone(n)) &&
                     out->ntraced < BJ_GPU_TRACED_MAX;
     if (n > 0)
-        qsort(t->pids, (size_t)n, sizeof(t->pids[0]), by_number);
+        qsort(t->pids, (size_t)n, sizeof(t->pids[0]), fdinfo_by_number);
     for (int i = 0; i < n; i++)
         if (i == 0 || t->pids[i] != t->pids[i - 1])
             complete &= look_at(&p, t->pids[i]);
@@ -462,7 +462,7 @@ static void look_at_job(struct tracer *t, struct bj_gpu_set *out, uint64_t job,
 
 /* --- the source -----------------------------------------------------------*/
 
-static bool present(const struct bj_gpu_env *env)
+static bool fdinfo_present(const struct bj_gpu_env *env)
 {
     return env->places != NULL;
 }
@@ -518,5 +518,5 @@ static int read_tracer(void *m, struct bj_gpu_set *out, struct bj_err *err)
     return t->worst;
 }
 
-const struct bj_gpu_kind bj_gpu_fdinfo = {"fdinfo", present, open_tracer,
+const struct bj_gpu_kind bj_gpu_fdinfo = {"fdinfo", fdinfo_present, open_tracer,
                                           read_tracer, close_tracer};

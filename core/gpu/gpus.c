@@ -15,7 +15,7 @@ const struct bj_gpu_kind *const bj_gpu_kinds[BJ_GPU_KINDS] = {
 
 /* --- accelerators in a snapshot -------------------------------------------*/
 
-static struct bj_slice number(struct bj_arena *a, uint64_t v)
+static struct bj_slice gpus_number(struct bj_arena *a, uint64_t v)
 {
     char text[24];
     if (v == BJ_ABSENT)
@@ -49,8 +49,8 @@ static void put_values(const struct bj_gpus *g, const struct bj_gpu_dev *d,
     }
 }
 
-static void put_label(struct bj_list *list, const struct bj_gpu_use *u,
-                      struct bj_slice text, uint64_t value)
+static void gpus_put_label(struct bj_list *list, const struct bj_gpu_use *u,
+                           struct bj_slice text, uint64_t value)
 {
     struct bj_gpu_label *l = (struct bj_gpu_label *)list->v + list->n;
     if (text.n == 0)
@@ -66,15 +66,16 @@ static void put_labels(const struct bj_gpus *g, const struct bj_gpu_dev *d,
                        const struct bj_gpu_use *u, struct bj_snap *snap)
 {
     struct bj_arena *a = &snap->arena;
-    put_label(&snap->gpu_models, u, bj_core_label(a, d->now.model), 1);
-    put_label(&snap->gpu_addresses, u, bj_core_label(a, d->now.pci), 1);
+    gpus_put_label(&snap->gpu_models, u, bj_core_label(a, d->now.model), 1);
+    gpus_put_label(&snap->gpu_addresses, u, bj_core_label(a, d->now.pci), 1);
     if (d->parent >= 0)
-        put_label(&snap->gpu_parents, u,
-                  bj_core_label(a, g->dev[d->parent].now.uuid), 1);
+        gpus_put_label(&snap->gpu_parents, u,
+                       bj_core_label(a, g->dev[d->parent].now.uuid), 1);
     for (int i = 0; i < BJ_GPU_REASONS; i++)
         if (d->fresh && d->now.throttle != BJ_ABSENT)
-            put_label(&snap->gpu_reasons, u, bj_slice_str(bj_gpu_reasons[i]),
-                      d->now.throttle >> i & 1);
+            gpus_put_label(&snap->gpu_reasons, u,
+                           bj_slice_str(bj_gpu_reasons[i]),
+                           d->now.throttle >> i & 1);
 }
 
 static bool make_list(struct bj_list *list, struct bj_arena *a, size_t n,
@@ -143,7 +144,7 @@ void bj_gpus_publish(const struct bj_gpus *g, struct bj_snap *snap)
             continue;
         snap->gpus.n++;
         u->sub.key[0] = bj_core_label(a, d->now.uuid);
-        u->sub.key[1] = number(a, d->now.index);
+        u->sub.key[1] = gpus_number(a, d->now.index);
         put_values(g, d, u);
         put_labels(g, d, u, snap);
     }
@@ -217,7 +218,7 @@ void bj_gpus_publish_job(const struct bj_gpus *g, const struct bj_track *t,
         struct bj_gpu_part *p =
             (struct bj_gpu_part *)job->gpus.v + job->gpus.n++;
         p->sub.key[0] = bj_core_label(a, dev->uuid);
-        p->sub.key[1] = number(a, dev->index);
+        p->sub.key[1] = gpus_number(a, dev->index);
         put_sums(g, h, p);
         put_levels(g, h, p);
         struct bj_gpu_label *l =
@@ -231,7 +232,7 @@ void bj_gpus_publish_job(const struct bj_gpus *g, const struct bj_track *t,
 
 /* --- accelerators in final records (docs/records.md) ----------------------*/
 
-static void put(struct bj_json_out *o, const char *name, uint64_t v)
+static void gpus_put(struct bj_json_out *o, const char *name, uint64_t v)
 {
     if (v != BJ_ABSENT)
         bj_json_put_u64(o, name, v);
@@ -246,7 +247,8 @@ static void put_mean(struct bj_json_out *o, const char *name,
             (uint64_t)((double)m->sum_usec * 1e6 / (double)m->of_usec + 0.5));
 }
 
-static void put_text(struct bj_json_out *o, const char *name, const char *text)
+static void gpus_put_text(struct bj_json_out *o, const char *name,
+                          const char *text)
 {
     if (*text)
         bj_json_put_str(o, name, bj_slice_str(text));
@@ -264,23 +266,23 @@ static void put_engines(struct bj_json_out *o, const struct bj_gpu_sums *s)
     bj_json_put_end(o);
 }
 
-static void put_gpu(const struct bj_gpus *g, size_t dev, unsigned evidence,
-                    bool estimated, const struct bj_gpu_sums *s,
-                    struct bj_json_out *o)
+static void gpus_put_gpu(const struct bj_gpus *g, size_t dev, unsigned evidence,
+                         bool estimated, const struct bj_gpu_sums *s,
+                         struct bj_json_out *o)
 {
     const struct bj_gpu_dev *d = &g->dev[dev];
     bj_json_put_key(o, bj_slice_str(d->now.uuid));
     bj_json_put_object(o, NULL);
-    put(o, "index", d->now.index);
-    put_text(o, "model", d->now.model);
+    gpus_put(o, "index", d->now.index);
+    gpus_put_text(o, "model", d->now.model);
     bj_json_put_str(o, "source", gpus_source(evidence));
-    put(o, "held_usec", s->held_usec);
-    put(o, "idle_usec", s->idle_usec);
+    gpus_put(o, "held_usec", s->held_usec);
+    gpus_put(o, "idle_usec", s->idle_usec);
     put_mean(o, "busy_ppm", &s->busy);
     put_mean(o, "sm_active_ppm", &s->sm);
-    put(o, "memory_peak_bytes", s->memory_peak_bytes);
+    gpus_put(o, "memory_peak_bytes", s->memory_peak_bytes);
     if (g->metered)
-        put(o, "energy_uj", s->energy_uj);
+        gpus_put(o, "energy_uj", s->energy_uj);
     put_engines(o, s);
     bj_json_put_bool(o, "estimated", estimated);
     bj_json_put_end(o);
@@ -297,7 +299,7 @@ void bj_gpus_final(const struct bj_gpus *g, const struct bj_track *t,
         if (!any)
             bj_json_put_object(o, "gpus");
         any = true;
-        put_gpu(g, h->dev, h->evidence, h->ever_estimated, &h->sums, o);
+        gpus_put_gpu(g, h->dev, h->evidence, h->ever_estimated, &h->sums, o);
     }
     if (any)
         bj_json_put_end(o);
@@ -314,7 +316,7 @@ void bj_gpus_final_orphan(const struct bj_gpus *g, struct bj_slice key,
         if (!any)
             bj_json_put_object(o, "gpus");
         any = true;
-        put_gpu(g, k->dev, k->evidence, k->estimated, &k->sums, o);
+        gpus_put_gpu(g, k->dev, k->evidence, k->estimated, &k->sums, o);
     }
     if (any)
         bj_json_put_end(o);
@@ -517,7 +519,7 @@ void bj_gpus_count(const struct bj_gpus *g, const struct bj_gpu_dev *d,
 
 /* Count a new reading of a device, and use the power that it results in.  No
  * GPU that works draws 0 W.  Log the first implausible reading. */
-static void count(struct bj_gpus *g, struct bj_gpu_dev *d)
+static void gpus_count(struct bj_gpus *g, struct bj_gpu_dev *d)
 {
     uint64_t before = d->energy.implausible;
     if (d->now.use.power_uw == 0)
@@ -566,7 +568,7 @@ static void take_set(struct bj_gpus *g, unsigned kind)
                 d->parent = (int)k;
         d->number = now->parent < 0 ? now->index : BJ_ABSENT;
         if (now->parent < 0)
-            count(g, d);
+            gpus_count(g, d);
     }
 }
 

@@ -165,24 +165,25 @@ static bool add_device(struct bj_gpu_set *set, uint32_t at,
 }
 
 /* Are two UUIDs, or two addresses, known and equal? */
-static bool same(const char *a, const char *b)
+static bool gpus_hold_same(const char *a, const char *b)
 {
     return *a && strcmp(a, b) == 0;
 }
 
 /* The place in this set of a device or an instance of another set; set->n:
  * none. */
-static uint32_t place_of(const struct bj_gpu_set *set,
-                         const struct bj_gpu_set *from, uint32_t from_at)
+static uint32_t gpus_hold_place_of(const struct bj_gpu_set *set,
+                                   const struct bj_gpu_set *from,
+                                   uint32_t from_at)
 {
     const struct bj_gpu *want = &from->v[from_at], *g = set->v;
     const struct bj_gpu *parent =
         want->parent >= 0 ? &from->v[want->parent] : NULL;
     for (; g < set->v + set->n; g++) {
         if (parent ? g->parent >= 0 && g->gi == want->gi &&
-                         same(parent->uuid, set->v[g->parent].uuid)
-                   : g->parent < 0 &&
-                         (same(want->uuid, g->uuid) || same(want->pci, g->pci)))
+                         gpus_hold_same(parent->uuid, set->v[g->parent].uuid)
+                   : g->parent < 0 && (gpus_hold_same(want->uuid, g->uuid) ||
+                                       gpus_hold_same(want->pci, g->pci)))
             break;
     }
     return (uint32_t)(g - set->v);
@@ -193,7 +194,7 @@ static void add_set(struct bj_gpu_set *set, const struct bj_gpu_set *from,
 {
     bool complete = true;
     for (uint32_t i = 0; i < from->n; i++) {
-        uint32_t at = place_of(set, from, i);
+        uint32_t at = gpus_hold_place_of(set, from, i);
         if (at < set->n)
             complete &= add_device(set, at, from, i, source);
     }

@@ -21,7 +21,8 @@ static struct bj_gpu_job *job_of(const struct bj_gpus *g,
     return NULL;
 }
 
-static struct bj_gpu_job *add_job(struct bj_gpus *g, struct bj_track *t)
+static struct bj_gpu_job *gpus_jobs_add_job(struct bj_gpus *g,
+                                            struct bj_track *t)
 {
     if (g->njobs == BJ_GPU_JOBS_MAX ||
         !BJ_GROW(g->job, g->njobs + 1, g->job_cap))
@@ -215,7 +216,7 @@ static bool note_of(const struct bj_gpu_noted *n, const struct bj_gpu_job *j)
 
 /* The numbers that the prolog's file of the job has.  A list that was cut, as
  * it is longer than a label, is not used. */
-static void take_file(struct bj_gpu_job *j)
+static void gpus_jobs_take_file(struct bj_gpu_job *j)
 {
     const struct bj_slice list = j->track->ident->f[BJ_ID_GPUS];
     if (list.n == 0 || list.n >= BJ_LABEL_MAX ||
@@ -237,11 +238,11 @@ void bj_gpus_find_claims(struct bj_gpus *g, struct bj_core *core)
             t->ident->f[BJ_ID_JOBID].n == 0)
             continue;
         struct bj_gpu_job *j = job_of(g, t);
-        if (!j && !(j = add_job(g, t)))
+        if (!j && !(j = gpus_jobs_add_job(g, t)))
             continue;
         read_claim(g, j);
         query_scheduler(g, j);
-        take_file(j);
+        gpus_jobs_take_file(j);
         j->noted = false;
         for (size_t i = 0; i < g->nnotes && !j->noted; i++)
             j->noted = note_of(&g->notes[i], j);
@@ -339,7 +340,7 @@ struct bj_track *bj_gpus_job_of(const struct bj_gpus *g,
  * jobs.  So devices keep their numbers, and a claim that was resolved to
  * devices keeps these. */
 
-static struct bj_gpu_dev *find(struct bj_gpus *g, const char *uuid)
+static struct bj_gpu_dev *gpus_jobs_find(struct bj_gpus *g, const char *uuid)
 {
     for (size_t i = 0; i < g->n; i++)
         if (strcmp(g->dev[i].now.uuid, uuid) == 0)
@@ -371,11 +372,11 @@ static bool has_new(struct bj_gpus *g, const struct bj_gpu_set *set)
     for (size_t i = 0; i < set->n; i++) {
         if (set->v[i].parent >= 0)
             continue;
-        const struct bj_gpu_dev *d = find(g, set->v[i].uuid);
+        const struct bj_gpu_dev *d = gpus_jobs_find(g, set->v[i].uuid);
         if (!d || d->number == BJ_ABSENT)
             return true;
         for (size_t k = 0; k < i; k++) {
-            const struct bj_gpu_dev *other = find(g, set->v[k].uuid);
+            const struct bj_gpu_dev *other = gpus_jobs_find(g, set->v[k].uuid);
             if (set->v[k].parent < 0 && other && other->number == d->number)
                 return true;
         }
@@ -400,7 +401,7 @@ void bj_gpus_keep_numbers(struct bj_gpus *g, struct bj_gpu_set *set,
     }
     for (size_t i = 0; i < set->n; i++) {
         struct bj_gpu *v = &set->v[i];
-        struct bj_gpu_dev *d = find(g, v->uuid);
+        struct bj_gpu_dev *d = gpus_jobs_find(g, v->uuid);
         if (missing && !fresh && v->parent < 0 && d)
             v->index = d->number;
         else if (v->parent >= 0)
@@ -415,7 +416,7 @@ void bj_gpus_renumber(struct bj_gpus *g)
             continue;
         bj_gpus_keep_numbers(g, g->set[k], k);
         for (size_t i = 0; i < g->set[k]->n; i++) {
-            struct bj_gpu_dev *d = find(g, g->set[k]->v[i].uuid);
+            struct bj_gpu_dev *d = gpus_jobs_find(g, g->set[k]->v[i].uuid);
             if (!d)
                 continue;
             d->now.index = g->set[k]->v[i].index;
@@ -540,7 +541,7 @@ static bool unresolved(const struct bj_gpus *g, const struct bj_gpu_claim *c,
 }
 
 /* Count and log a job once if a GPU that it names cannot be found. */
-static void check(struct bj_gpus *g, struct bj_gpu_job *j)
+static void gpus_jobs_check(struct bj_gpus *g, struct bj_gpu_job *j)
 {
     char line[200];
     if (j->unresolved || !(unresolved(g, &j->claim, &j->claim_named) ||
@@ -578,7 +579,7 @@ void bj_gpus_resolve(struct bj_gpus *g, unsigned kind)
         resolve(g, j, &j->allot, kind, usable, BJ_GPU_ALLOTTED,
                 &j->allot_named);
         resolve(g, j, &j->file, kind, usable, BJ_GPU_NOTED, &j->file_named);
-        check(g, j);
+        gpus_jobs_check(g, j);
     }
     for (size_t i = 0; i < g->nnotes; i++)
         resolve_note(g, &g->notes[i], kind);
@@ -596,7 +597,7 @@ static bool is_named(const struct bj_gpu_dev *d)
            (d->now.parent < 0 || d->now.gi != UINT32_MAX);
 }
 
-static void name_of(const struct bj_gpu_dev *d, char name[32])
+static void gpus_jobs_name_of(const struct bj_gpu_dev *d, char name[32])
 {
     if (d->now.parent < 0)
         snprintf(name, 32, "%llu", (unsigned long long)d->now.index);
@@ -620,7 +621,7 @@ static void put_holders(const struct bj_gpus *g, size_t dev, const char *name,
 static bool has_name(const struct bj_gpu_dev *d, const char *name)
 {
     char own[32];
-    name_of(d, own);
+    gpus_jobs_name_of(d, own);
     return is_named(d) && strcmp(own, name) == 0;
 }
 
@@ -637,7 +638,7 @@ static bool is_first(const struct bj_gpus *g, size_t dev, const char *name)
 static void put_device(const struct bj_gpus *g, size_t dev, struct bj_buf *map)
 {
     char name[32];
-    name_of(&g->dev[dev], name);
+    gpus_jobs_name_of(&g->dev[dev], name);
     if (!is_named(&g->dev[dev]) || !is_first(g, dev, name))
         return;
     for (size_t i = dev; i < g->n; i++)

@@ -27,7 +27,7 @@ static uint64_t *sum_at(struct bj_gpu_sums *s, size_t i)
 
 /* --- writing --------------------------------------------------------------*/
 
-static bool is_word(const char *uuid)
+static bool gpus_state_is_word(const char *uuid)
 {
     struct bj_slice rest = bj_slice_str(uuid), word;
     return bj_slice_word(&rest, &word) && rest.n == 0;
@@ -37,7 +37,7 @@ static void save_sums(const struct bj_gpus *g, struct bj_slice key, size_t dev,
                       unsigned evidence, bool estimated, struct bj_gpu_sums *s,
                       struct bj_buf *out)
 {
-    if (!is_word(g->dev[dev].now.uuid) || evidence == 0)
+    if (!gpus_state_is_word(g->dev[dev].now.uuid) || evidence == 0)
         return;
     bj_buf_str(out, "gpu-job ");
     bj_state_word(out, key);
@@ -47,7 +47,7 @@ static void save_sums(const struct bj_gpus *g, struct bj_slice key, size_t dev,
         bj_buf_u64(out, *sum_at(s, k));
     }
     for (unsigned k = 0; k < s->nengines; k++)
-        if (is_word(s->engine[k].name))
+        if (gpus_state_is_word(s->engine[k].name))
             bj_buf_printf(out, " %s %llu", s->engine[k].name,
                           (unsigned long long)s->engine[k].busy_usec);
     bj_buf_put(out, "\n", 1);
@@ -73,14 +73,15 @@ void bj_gpus_save(struct bj_gpus *g, bj_gpus_key *key, struct bj_buf *out)
 {
     for (size_t i = 0; i < g->n; i++) {
         struct bj_gpu_dev *d = &g->dev[i];
-        if (d->energy.stamp_usec == 0 || !is_word(d->now.uuid))
+        if (d->energy.stamp_usec == 0 || !gpus_state_is_word(d->now.uuid))
             continue;
         bj_buf_printf(out, "gpu %s", d->now.uuid);
         bj_accum_save(&d->energy, out);
         bj_buf_printf(out, " %u\n", d->counter);
     }
     for (size_t i = 0; i < g->n; i++)
-        if (g->dev[i].number != BJ_ABSENT && is_word(g->dev[i].now.uuid))
+        if (g->dev[i].number != BJ_ABSENT &&
+            gpus_state_is_word(g->dev[i].now.uuid))
             bj_buf_printf(out, "gpu-number %u %llu %s\n", g->dev[i].kind,
                           (unsigned long long)g->dev[i].number,
                           g->dev[i].now.uuid);
@@ -98,7 +99,7 @@ static bool cut_uuid(struct bj_slice *line, char uuid[BJ_GPU_TEXT])
     return true;
 }
 
-static bool cut_number(struct bj_slice *line, uint64_t *ret)
+static bool gpus_state_cut_number(struct bj_slice *line, uint64_t *ret)
 {
     struct bj_slice word;
     return bj_slice_word(line, &word) && bj_slice_u64(word, ret) == 0;
@@ -127,7 +128,7 @@ static void load_line(struct bj_gpus *g, struct bj_slice line)
     if (!d)
         return;
     uint64_t counter;
-    if (cut_number(&line, &counter) && counter < BJ_GPU_KINDS)
+    if (gpus_state_cut_number(&line, &counter) && counter < BJ_GPU_KINDS)
         d->counter = (unsigned)counter;
     d->given_uj += a.total_uj;
     /* If it was read already, repeat that with the loaded position. */
@@ -140,8 +141,8 @@ static void load_number(struct bj_gpus *g, struct bj_slice line)
 {
     uint64_t kind, number;
     char uuid[BJ_GPU_TEXT];
-    if (!cut_number(&line, &kind) || kind >= BJ_GPU_OVER ||
-        !cut_number(&line, &number) || !cut_uuid(&line, uuid))
+    if (!gpus_state_cut_number(&line, &kind) || kind >= BJ_GPU_OVER ||
+        !gpus_state_cut_number(&line, &number) || !cut_uuid(&line, uuid))
         return;
     struct bj_gpu_dev *d = dev_of(g, uuid);
     if (!d || (d->present && d->kind != kind))
@@ -172,7 +173,7 @@ static void cut_engines(struct bj_slice line, struct bj_gpu_sums *s)
     uint64_t usec;
     char name[BJ_GPU_ENGINE];
     while (bj_slice_word(&line, &word) && word.n < sizeof(name) &&
-           cut_number(&line, &usec)) {
+           gpus_state_cut_number(&line, &usec)) {
         snprintf(name, sizeof(name), "%.*s", (int)word.n, word.p);
         struct bj_gpu_engine *e = bj_gpus_engine(s, name);
         if (e)
@@ -185,13 +186,13 @@ static bool cut_kept(struct bj_gpus *g, struct bj_slice line,
 {
     char uuid[BJ_GPU_TEXT];
     uint64_t evidence, estimated;
-    if (!cut_uuid(&line, uuid) || !cut_number(&line, &evidence) ||
-        !cut_number(&line, &estimated))
+    if (!cut_uuid(&line, uuid) || !gpus_state_cut_number(&line, &evidence) ||
+        !gpus_state_cut_number(&line, &estimated))
         return false;
     k->evidence = (unsigned)evidence;
     k->estimated = estimated != 0;
     for (size_t i = 0; i < SUMS; i++)
-        if (!cut_number(&line, sum_at(&k->sums, i)))
+        if (!gpus_state_cut_number(&line, sum_at(&k->sums, i)))
             return false;
     cut_engines(line, &k->sums);
     struct bj_gpu_dev *d = dev_of(g, uuid);
@@ -228,7 +229,7 @@ void bj_gpus_load(struct bj_gpus *g, struct bj_slice text)
 
 /* --- jobs of the state -----------------------------------------------------*/
 
-static void forget(struct bj_gpus *g, size_t i)
+static void gpus_state_forget(struct bj_gpus *g, size_t i)
 {
     free(g->kept[i].key);
     g->kept[i] = g->kept[--g->nkept];
@@ -262,7 +263,7 @@ void bj_gpus_resume(struct bj_gpus *g, struct bj_track *t, struct bj_slice key)
         if (bj_slice_eq(bj_slice_str(g->kept[i].key), key) &&
             (h = bj_gpus_hold_of(g, t, g->kept[i].dev))) {
             resume(h, &g->kept[i]);
-            forget(g, i);
+            gpus_state_forget(g, i);
         }
     }
     for (size_t i = 0; i < g->njobs; i++)
@@ -275,5 +276,5 @@ void bj_gpus_forget(struct bj_gpus *g, struct bj_slice key)
 {
     for (size_t i = g->nkept; i-- > 0;)
         if (bj_slice_eq(bj_slice_str(g->kept[i].key), key))
-            forget(g, i);
+            gpus_state_forget(g, i);
 }

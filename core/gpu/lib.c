@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
-static void *load(const char *file, const char *const *names)
+static void *lib_load(const char *file, const char *const *names)
 {
     void *lib = NULL;
     if (file && *file)
@@ -18,7 +18,7 @@ int bj_gpu_lib_open(const char *file, const char *const *names,
                     const struct bj_gpu_symbol *symbols, size_t n, void *calls,
                     void **ret, struct bj_err *err)
 {
-    void *lib = load(file, names);
+    void *lib = lib_load(file, names);
     if (!lib)
         return bj_err_set(err, -ENODEV, "cannot load %s",
                           file && *file ? file : names[0]);

@@ -23,7 +23,8 @@ enum { SECOND = 1000000, HOSTS = 65536, OUTPUT = 4 << 20, ID = 20 };
 /* --- parser ---------------------------------------------------------------*/
 
 /* Cut the next word of a line, "Key=value"; *ret is the value. */
-static bool cut(struct bj_slice *line, const char *key, struct bj_slice *ret)
+static bool lookup_cut(struct bj_slice *line, const char *key,
+                       struct bj_slice *ret)
 {
     struct bj_slice word, want = bj_slice_str(key);
     if (!bj_slice_word(line, &word) || !bj_slice_starts(word, want))
@@ -104,13 +105,14 @@ struct lines {
     struct bj_slice gres;
 };
 
-static void take_line(struct bj_slice line, struct bj_slice node,
-                      struct lines *l)
+static void lookup_take_line(struct bj_slice line, struct bj_slice node,
+                             struct lines *l)
 {
     struct bj_slice hosts, skip, gres;
     bool only = false;
-    if (!cut(&line, "Nodes=", &hosts) || !cut(&line, "CPU_IDs=", &skip) ||
-        !cut(&line, "Mem=", &skip) || !cut(&line, "GRES=", &gres))
+    if (!lookup_cut(&line, "Nodes=", &hosts) ||
+        !lookup_cut(&line, "CPU_IDs=", &skip) ||
+        !lookup_cut(&line, "Mem=", &skip) || !lookup_cut(&line, "GRES=", &gres))
         return;
     bool ours = has_node(hosts, node, &only);
     if (ours || l->ours == 0)
@@ -129,10 +131,10 @@ bool bj_gpu_allot_slurm(struct bj_slice text, struct bj_slice jobid,
     bool inside = false;
     while (bj_slice_line(&text, &line)) {
         rest = line;
-        if (cut(&rest, "JobId=", &id))
+        if (lookup_cut(&rest, "JobId=", &id))
             inside = bj_slice_eq(id, jobid);
         else if (inside)
-            take_line(line, node, &l);
+            lookup_take_line(line, node, &l);
     }
     if (l.ours != 1 && !(l.ours == 0 && l.all == 1 && l.only))
         return false;
@@ -208,8 +210,8 @@ bool bj_gpu_jobmap_fits(struct bj_slice jobid)
 }
 
 /* Cut the next entry of a map. */
-static bool next(struct bj_slice *map, const char **name,
-                 struct bj_slice *content)
+static bool lookup_next(struct bj_slice *map, const char **name,
+                        struct bj_slice *content)
 {
     size_t n = strnlen(map->p ? map->p : "", map->n);
     if (n == map->n)
@@ -233,7 +235,7 @@ void bj_gpu_jobmap_put(struct bj_buf *map, const char *name,
 {
     struct bj_slice rest = {map->p, map->len}, content = {0}, line;
     const char *last = NULL;
-    while (next(&rest, &last, &content))
+    while (lookup_next(&rest, &last, &content))
         ;
     if (last && strcmp(last, name) == 0) {
         while (bj_slice_line(&content, &line))
@@ -260,11 +262,11 @@ static bool is_ours(const char *name)
     return more > 0 && name[n + 1 + more] == '\0';
 }
 
-static bool wanted(struct bj_slice map, const char *file)
+static bool lookup_wanted(struct bj_slice map, const char *file)
 {
     const char *name;
     struct bj_slice content;
-    while (next(&map, &name, &content))
+    while (lookup_next(&map, &name, &content))
         if (strcmp(name, file) == 0)
             return true;
     return false;
@@ -288,7 +290,7 @@ static int remove_others(int fd, struct bj_slice map, struct bj_err *err)
     struct dirent *e;
     rewinddir(d);
     while ((e = readdir(d)))
-        if (is_ours(e->d_name) && !wanted(map, e->d_name) &&
+        if (is_ours(e->d_name) && !lookup_wanted(map, e->d_name) &&
             unlinkat(fd, e->d_name, 0) < 0 && errno != ENOENT)
             r = keep_first(r, bj_err_set(err, -errno, "remove %s", e->d_name));
     closedir(d);
@@ -319,7 +321,7 @@ int bj_gpu_jobmap_sync(const char *dir, struct bj_slice map, struct bj_err *err)
         return bj_file_fail(err, fd, "job mapping files:", AT_FDCWD, dir,
                             R_OK | W_OK | X_OK);
     int r = remove_others(fd, map, err);
-    while (next(&map, &name, &content))
+    while (lookup_next(&map, &name, &content))
         r = keep_first(r, put_file(fd, name, content, r < 0 ? NULL : err));
     return r < 0 ? bj_err_wrap(err, r, "job mapping files: %s", dir) : 0;
 }
@@ -375,7 +377,7 @@ static void request_unref(struct bj_gpu_request *request)
     free(request);
 }
 
-static void gone(struct bj_poller *poller)
+static void lookup_gone(struct bj_poller *poller)
 {
     struct bj_gpu_lookup *a = (struct bj_gpu_lookup *)poller;
     while (a->first) {
@@ -441,7 +443,7 @@ static bool read_process(struct worker *w, const struct bj_gpu_request *request,
     return !c.step;
 }
 
-static int by_number(const void *a, const void *b)
+static int lookup_by_number(const void *a, const void *b)
 {
     pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
     return (x > y) - (x < y);
@@ -457,7 +459,7 @@ static void find_claim(struct worker *w, const struct bj_gpu_request *request)
         n = bj_pids_below(AT_FDCWD, dir, pids, PIDS);
     }
     if (n > 0)
-        qsort(pids, (size_t)n, sizeof(pids[0]), by_number);
+        qsort(pids, (size_t)n, sizeof(pids[0]), lookup_by_number);
     for (int i = 0; i < n && i < READS; i++)
         if (read_process(w, request, dir, pids[i]))
             break;
@@ -579,7 +581,7 @@ static bool take_notes(struct worker *w)
 }
 
 /* Under lock.  False if the thread was replaced. */
-static bool step(struct bj_worker *worker)
+static bool lookup_step(struct bj_worker *worker)
 {
     struct worker *w = (struct worker *)worker;
     struct bj_gpu_lookup *a = w->a;
@@ -594,7 +596,7 @@ static bool step(struct bj_worker *worker)
 }
 
 /* Remove the files, which would become outdated. */
-static bool finish(struct bj_worker *worker)
+static bool lookup_finish(struct bj_worker *worker)
 {
     struct worker *w = (struct worker *)worker;
     if (!w->a->mapped)
@@ -630,9 +632,9 @@ int bj_gpu_lookup_new(const struct bj_gpu_lookup_conf *conf,
         .worker_size = sizeof(struct worker),
         .worker_init = worker_init,
         .worker_fini = worker_fini,
-        .step = step,
-        .finish = finish,
-        .gone = gone,
+        .step = lookup_step,
+        .finish = lookup_finish,
+        .gone = lookup_gone,
     };
     const char *name = conf->allot ? "bj-gpu-sched" : "bj-gpu-jobs";
     struct bj_gpu_lookup *a = calloc(1, sizeof(*a));
@@ -679,7 +681,8 @@ static void replace_stuck(struct bj_gpu_lookup *a)
     pthread_mutex_lock(a->poller.lock);
 }
 
-static bool copy(struct bj_gpu_request *request, const struct bj_gpu_query *q)
+static bool lookup_copy(struct bj_gpu_request *request,
+                        const struct bj_gpu_query *q)
 {
     request->refs = 2;
     request->system = strndup(q->system.p ? q->system.p : "", q->system.n);
@@ -699,7 +702,7 @@ struct bj_gpu_request *bj_gpu_lookup_submit(struct bj_gpu_lookup *a,
     struct bj_gpu_request *request = calloc(1, sizeof(*request));
     if (!request)
         return NULL;
-    bool complete = copy(request, q);
+    bool complete = lookup_copy(request, q);
     pthread_mutex_lock(a->poller.lock);
     if (!complete || bj_poller_start(&a->poller) < 0) {
         request->refs = 1;

@@ -159,7 +159,7 @@ enum {
     FIELD_NVLINK_RX = 139
 };
 
-static void put(struct bj_gpu *g, size_t off, uint64_t value)
+static void nvml_read_put(struct bj_gpu *g, size_t off, uint64_t value)
 {
     *(uint64_t *)(void *)((char *)&g->use + off) = value;
 }
@@ -239,7 +239,7 @@ static void clock_values(struct bj_nvml_visit *v)
     unsigned mhz;
     for (size_t i = 0; i < COUNT(clocks); i++)
         if (CALL(v, clock, v->dev->handle, (int)i, &mhz) && mhz != UINT32_MAX)
-            put(v->gpu, clocks[i], mhz * UINT64_C(1000000));
+            nvml_read_put(v->gpu, clocks[i], mhz * UINT64_C(1000000));
 }
 
 static void health_values(struct bj_nvml_visit *v)
@@ -256,7 +256,7 @@ static void health_values(struct bj_nvml_visit *v)
     unsigned row[4];
     for (size_t i = 0; i < COUNT(errors); i++)
         if (CALL(v, ecc, v->dev->handle, errors[i].type, errors[i].counter, &n))
-            put(v->gpu, errors[i].off, n);
+            nvml_read_put(v->gpu, errors[i].off, n);
     if (CALL(v, remapped, v->dev->handle, &row[0], &row[1], &row[2], &row[3])) {
         u->rows_corrected = row[0];
         u->rows_uncorrected = row[1];
@@ -342,7 +342,7 @@ static void field_values(struct bj_nvml_visit *v)
         uint64_t value;
         if (f[i].code == BJ_NVML_OK && field_value(&f[i], &value) &&
             value < UINT64_MAX / 1000000)
-            put(v->gpu, fields[i].off, value * fields[i].mul);
+            nvml_read_put(v->gpu, fields[i].off, value * fields[i].mul);
     }
 }
 
@@ -398,7 +398,7 @@ struct bj_nvml_gpm {
     char uuid[BJ_GPU_TEXT];
 };
 
-static void forget(struct bj_nvml_gpm *p)
+static void nvml_read_forget(struct bj_nvml_gpm *p)
 {
     for (size_t i = 0; i < METRICS; i++)
         p->value[i] = BJ_ABSENT;
@@ -441,7 +441,7 @@ static struct bj_nvml_gpm *pair_of(struct bj_nvml_reader *r, const char *uuid)
     if (!p)
         return NULL;
     memcpy(p->uuid, uuid, sizeof(p->uuid));
-    forget(p);
+    nvml_read_forget(p);
     for (int i = 0; i < 2; i++)
         if (r->nv.gpm_alloc(&p->sample[i]) != BJ_NVML_OK) {
             p->sample[i] = NULL;
@@ -474,7 +474,7 @@ static void publish(struct bj_gpu *g, const struct bj_nvml_gpm *p)
         *(uint64_t *)(void *)((char *)&g->use + metrics[i].off) = p->value[i];
 }
 
-static void take(struct bj_nvml_gpm *p, size_t i, double value)
+static void nvml_read_take(struct bj_nvml_gpm *p, size_t i, double value)
 {
     double most = metrics[i].mul == PPM_PERCENT ? 101 : 1e12;
     if (!isfinite(value) || value < 0 || value > most)
@@ -485,8 +485,8 @@ static void take(struct bj_nvml_gpm *p, size_t i, double value)
 }
 
 /* Get n metrics from that one on; returns NVML's code. */
-static int get(struct bj_nvml_visit *v, struct bj_nvml_gpm *p, uint32_t from,
-               uint32_t n)
+static int nvml_read_get(struct bj_nvml_visit *v, struct bj_nvml_gpm *p,
+                         uint32_t from, uint32_t n)
 {
     struct bj_nvml_gpm_get *q = v->r->get;
     memset(q, 0, sizeof(*q));
@@ -501,18 +501,18 @@ static int get(struct bj_nvml_visit *v, struct bj_nvml_gpm *p, uint32_t from,
     int code = v->r->nv.gpm_metrics(q);
     for (uint32_t i = 0; code == BJ_NVML_OK && i < n; i++)
         if (q->metric[i].code == BJ_NVML_OK)
-            take(p, from + i, q->metric[i].value);
+            nvml_read_take(p, from + i, q->metric[i].value);
     return code;
 }
 
-static void compare(struct bj_nvml_visit *v, struct bj_nvml_gpm *p)
+static void nvml_read_compare(struct bj_nvml_visit *v, struct bj_nvml_gpm *p)
 {
     struct bj_nvml_reader *r = v->r;
     if (!r->get)
         r->get = malloc(sizeof(*r->get));
     if (!r->get)
         return;
-    int code = get(v, p, 0, METRICS);
+    int code = nvml_read_get(v, p, 0, METRICS);
     int e = bj_nvml_errno(code);
     if (e == 0 || e == -ENODATA || e == -ENXIO || e == -ENODEV) {
         nvml_succeeded(v, code, "GPM metrics");
@@ -520,7 +520,7 @@ static void compare(struct bj_nvml_visit *v, struct bj_nvml_gpm *p)
     }
     /* One of them may be refused. */
     for (uint32_t i = 0; i < METRICS && !v->lost; i++) {
-        code = get(v, p, i, 1);
+        code = nvml_read_get(v, p, i, 1);
         nvml_succeeded(
             v, code == BJ_NVML_BAD_ARGUMENT ? BJ_NVML_NOT_SUPPORTED : code,
             "GPM metric");
@@ -561,13 +561,13 @@ static void nvml_profile(struct bj_nvml_visit *v)
                         : nv->gpm_sample(v->dev->handle, s);
     p->first = p->stamp_usec == 0;
     p->stamp_usec = 0;
-    forget(p);
+    nvml_read_forget(p);
     if (!nvml_succeeded(v, code, "GPM sample"))
         return;
     p->newest = 1 - p->newest;
     p->stamp_usec = now;
     if (!p->first)
-        compare(v, p);
+        nvml_read_compare(v, p);
     publish(v->gpu, p);
 }
 
@@ -581,8 +581,8 @@ enum {
 
 /* The place of the instance that a process runs on, or of the device.  An
  * unknown number matches any instance. */
-static uint32_t place_of(const struct bj_nvml_visit *v, uint32_t gi,
-                         uint32_t ci)
+static uint32_t nvml_read_place_of(const struct bj_nvml_visit *v, uint32_t gi,
+                                   uint32_t ci)
 {
     uint32_t parent = (uint32_t)(v->gpu - v->set->v);
     for (uint32_t i = parent + 1; v->gpu->split && i < v->set->n; i++) {
@@ -595,10 +595,10 @@ static uint32_t place_of(const struct bj_nvml_visit *v, uint32_t gi,
 }
 
 /* Add a process, which may be in two lists. */
-static void add(struct bj_nvml_visit *v, const struct bj_nvml_process *p,
-                bool mps)
+static void nvml_read_add(struct bj_nvml_visit *v,
+                          const struct bj_nvml_process *p, bool mps)
 {
-    uint32_t at = place_of(v, p->gpu_instance, p->compute_instance);
+    uint32_t at = nvml_read_place_of(v, p->gpu_instance, p->compute_instance);
     for (size_t i = 0; i < v->set->nprocs; i++)
         if (v->set->proc[i].gpu == at && v->set->proc[i].pid == p->pid) {
             v->set->proc[i].mps |= mps;
@@ -614,10 +614,10 @@ static void add(struct bj_nvml_visit *v, const struct bj_nvml_process *p,
 
 /* Read a list of processes, again up to two times, since it may grow between
  * two calls. */
-static bool list(struct bj_nvml_visit *v,
-                 int (*call)(struct bj_nvml_device *, unsigned *,
-                             struct bj_nvml_process *),
-                 const char *what)
+static bool nvml_read_list(struct bj_nvml_visit *v,
+                           int (*call)(struct bj_nvml_device *, unsigned *,
+                                       struct bj_nvml_process *),
+                           const char *what)
 {
     struct bj_nvml_reader *r = v->r;
     int code = BJ_NVML_TOO_SMALL;
@@ -632,12 +632,12 @@ static bool list(struct bj_nvml_visit *v,
     if (!nvml_succeeded(v, code, what))
         return false;
     for (unsigned i = 0; i < n && i < r->nprocs; i++)
-        add(v, &r->procs[i], call == r->nv.mps);
+        nvml_read_add(v, &r->procs[i], call == r->nv.mps);
     return true;
 }
 
 /* The device reports processes: set those of its instances to 0 first. */
-static void begin(struct bj_nvml_visit *v, uint64_t n)
+static void nvml_read_begin(struct bj_nvml_visit *v, uint64_t n)
 {
     int parent = (int)(v->gpu - v->set->v);
     v->gpu->use.processes = n;
@@ -714,15 +714,15 @@ static void nvml_processes(struct bj_nvml_visit *v)
     const struct bj_nvml *nv = &v->r->nv;
     if (v->lost || !nv->compute)
         return;
-    begin(v, 0);
-    if (!list(v, nv->compute, "compute processes")) {
-        begin(v, BJ_ABSENT);
+    nvml_read_begin(v, 0);
+    if (!nvml_read_list(v, nv->compute, "compute processes")) {
+        nvml_read_begin(v, BJ_ABSENT);
         return;
     }
     if (nv->mps && !v->lost)
-        list(v, nv->mps, "MPS processes");
+        nvml_read_list(v, nv->mps, "MPS processes");
     if (nv->graphics && !v->lost)
-        list(v, nv->graphics, "graphics processes");
+        nvml_read_list(v, nv->graphics, "graphics processes");
     if (nv->process_use && !v->gpu->split && !v->lost)
         uses(v);
 }
@@ -733,7 +733,7 @@ enum { SECOND = 1000000, REOPEN_USEC = 60 * SECOND };
 
 /* --- the library ----------------------------------------------------------*/
 
-static bool present(const struct bj_gpu_env *env)
+static bool nvml_read_present(const struct bj_gpu_env *env)
 {
     char path[512];
     if (env->nvml && *env->nvml)
@@ -753,8 +753,9 @@ static void close_reader(void *m)
     free(r);
 }
 
-static void text(int (*call)(struct bj_nvml_device *, char *, unsigned),
-                 struct bj_nvml_device *dev, char ret[BJ_GPU_TEXT])
+static void nvml_read_text(int (*call)(struct bj_nvml_device *, char *,
+                                       unsigned),
+                           struct bj_nvml_device *dev, char ret[BJ_GPU_TEXT])
 {
     ret[0] = '\0';
     if (!call || call(dev, ret, BJ_GPU_TEXT) != BJ_NVML_OK)
@@ -794,8 +795,8 @@ static void identify(const struct bj_nvml *nv, struct bj_nvml_dev *dev)
 {
     struct bj_nvml_pci pci = {0};
     unsigned minor;
-    text(nv->uuid, dev->handle, dev->uuid);
-    text(nv->name, dev->handle, dev->model);
+    nvml_read_text(nv->uuid, dev->handle, dev->uuid);
+    nvml_read_text(nv->name, dev->handle, dev->model);
     if (nv->pci && nv->pci(dev->handle, &pci) == BJ_NVML_OK) {
         pci.bus_id[sizeof(pci.bus_id) - 1] = '\0';
         bj_gpu_pci_text(pci.bus_id, dev->pci);
@@ -854,12 +855,12 @@ static void read_instance(struct bj_nvml_visit *v, struct bj_nvml_device *mig)
     unsigned id;
     if (!g)
         return;
-    text(nv->uuid, mig, g->uuid);
+    nvml_read_text(nv->uuid, mig, g->uuid);
     if (!*g->uuid) { /* the instance has gone meanwhile */
         v->set->n--;
         return;
     }
-    text(nv->name, mig, g->model);
+    nvml_read_text(nv->name, mig, g->model);
     memcpy(g->pci, device->pci, sizeof(g->pci));
     g->index = device->index;
     g->parent = (int)(device - v->set->v);
@@ -941,7 +942,8 @@ static bool stale(const struct bj_nvml_reader *r, int worst)
             bj_clock_boot_usec() >= r->opened_usec + REOPEN_USEC);
 }
 
-static int read_all(void *m, struct bj_gpu_set *out, struct bj_err *err)
+static int nvml_read_read_all(void *m, struct bj_gpu_set *out,
+                              struct bj_err *err)
 {
     struct bj_nvml_reader *r = m;
     unsigned n = 0;
@@ -962,5 +964,5 @@ static int read_all(void *m, struct bj_gpu_set *out, struct bj_err *err)
     return again ? -ENODEV : worst;
 }
 
-const struct bj_gpu_kind bj_gpu_nvml = {"nvml", present, open_reader, read_all,
-                                        close_reader};
+const struct bj_gpu_kind bj_gpu_nvml = {"nvml", nvml_read_present, open_reader,
+                                        nvml_read_read_all, close_reader};

@@ -67,7 +67,7 @@ bool bj_gpu_places_get(struct bj_gpu_places *p, struct bj_buf *ret,
 }
 
 /* Cut the text up to the next NUL; NULL: no NUL. */
-static const char *cut(struct bj_slice *list)
+static const char *places_cut(struct bj_slice *list)
 {
     const char *text = list->p;
     const char *end = list->n > 0 ? memchr(text, '\0', list->n) : NULL;
@@ -81,14 +81,14 @@ static const char *cut(struct bj_slice *list)
 bool bj_gpu_places_next(struct bj_slice *list, uint64_t *ret_job,
                         const char **ret_dirs, unsigned max)
 {
-    const char *text = cut(list);
+    const char *text = places_cut(list);
     unsigned n = 0;
     uint64_t job;
     if (!text || bj_slice_u64(bj_slice_str(text), &job) < 0)
         return false;
     for (unsigned i = 0; i < max; i++)
         ret_dirs[i] = NULL;
-    while ((text = cut(list)) && *text)
+    while ((text = places_cut(list)) && *text)
         if (n < max)
             ret_dirs[n++] = text;
     *ret_job = job;

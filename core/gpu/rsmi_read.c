@@ -86,7 +86,7 @@ static bool succeeded(struct visit *v, unsigned code, const char *what,
 
 /* --- errors ---------------------------------------------------------------*/
 
-static void add(uint64_t *sum, uint64_t n)
+static void rsmi_read_add(uint64_t *sum, uint64_t n)
 {
     if (n < BJ_ABSENT / 64)
         *sum = (*sum == BJ_ABSENT ? 0 : *sum) + n;
@@ -105,8 +105,9 @@ static void count_errors(struct visit *v, uint32_t i)
         if (b == BJ_RSMI_BLOCK_PCIE ||
             !succeeded(v, v->r->lib.ecc(i, b, &e), "errors", d->pci))
             continue;
-        add(xgmi ? &d->xgmi_corrected : &d->corrected, e.corrected);
-        add(xgmi ? &d->xgmi_uncorrected : &d->uncorrected, e.uncorrected);
+        rsmi_read_add(xgmi ? &d->xgmi_corrected : &d->corrected, e.corrected);
+        rsmi_read_add(xgmi ? &d->xgmi_uncorrected : &d->uncorrected,
+                      e.uncorrected);
     }
 }
 
@@ -151,7 +152,8 @@ static void read_device(struct visit *v, uint32_t i, bool errors)
 
 /* Whether the process is known for the device: partitions of a device are one
  * device here. */
-static bool known(const struct bj_gpu_set *set, uint32_t gpu, uint32_t pid)
+static bool rsmi_read_known(const struct bj_gpu_set *set, uint32_t gpu,
+                            uint32_t pid)
 {
     for (size_t i = set->nprocs; i-- > 0 && set->proc[i].pid == pid;)
         if (set->proc[i].gpu == gpu)
@@ -171,7 +173,7 @@ static void add_process(struct visit *v, const struct bj_rsmi_process *p)
                                ? bj_gpu_get(v->set, v->r->dev[at[i]].pci)
                                : NULL;
         uint32_t gpu = g ? (uint32_t)(g - v->set->v) : 0;
-        if (!g || known(v->set, gpu, p->pid))
+        if (!g || rsmi_read_known(v->set, gpu, p->pid))
             continue;
         struct bj_gpu_proc *to = bj_gpu_add_proc(v->set, gpu, p->pid);
         if (!to)
@@ -200,7 +202,7 @@ static void read_processes(struct visit *v)
 
 /* --- the source -----------------------------------------------------------*/
 
-static bool present(const struct bj_gpu_env *env)
+static bool rsmi_read_present(const struct bj_gpu_env *env)
 {
     return !env->rocm || strcmp(env->rocm, "none") != 0;
 }
@@ -272,5 +274,5 @@ static int read_rsmi(void *m, struct bj_gpu_set *out, struct bj_err *err)
     return v.worst;
 }
 
-const struct bj_gpu_kind bj_gpu_rocm = {"rocm", present, open_rsmi, read_rsmi,
-                                        close_rsmi};
+const struct bj_gpu_kind bj_gpu_rocm = {"rocm", rsmi_read_present, open_rsmi,
+                                        read_rsmi, close_rsmi};

@@ -29,7 +29,7 @@ struct bj_gpu_watch {
     struct bj_gpu_watch_stat stat;
 };
 
-static void log_change(struct bj_gpu_watch *w, const struct bj_err *err)
+static void watch_log_change(struct bj_gpu_watch *w, const struct bj_err *err)
 {
     char text[400], line[480];
     snprintf(line, sizeof(line), "GPU source %s: %s", w->kind->name,
@@ -44,7 +44,7 @@ static const size_t env_text[] = {AT(procfs), AT(sysfs),      AT(nvml),
                                   AT(rocm),   AT(level_zero), AT(dcgm)};
 enum { TEXTS = sizeof(env_text) / sizeof(env_text[0]) };
 
-static char **text_of(struct bj_gpu_env *env, size_t i)
+static char **watch_text_of(struct bj_gpu_env *env, size_t i)
 {
     return (char **)(void *)((char *)env + env_text[i]);
 }
@@ -52,7 +52,7 @@ static char **text_of(struct bj_gpu_env *env, size_t i)
 static void free_env(struct bj_gpu_env *env)
 {
     for (size_t i = 0; i < TEXTS; i++)
-        free(*text_of(env, i));
+        free(*watch_text_of(env, i));
     bj_gpu_places_unref(env->places);
 }
 
@@ -61,7 +61,7 @@ static int copy_env(const struct bj_gpu_env *from, struct bj_gpu_env *to)
     bool complete = true;
     *to = *from;
     for (size_t i = 0; i < TEXTS; i++) {
-        char **text = text_of(to, i);
+        char **text = watch_text_of(to, i);
         *text = strdup(*text ? *text : "");
         complete &= *text != NULL;
     }
@@ -103,8 +103,8 @@ static uint64_t wait_after(const struct bj_gpu_watch *w, int r)
 
 /* Under lock.  True if a message must be logged: an error, or that the source
  * works again. */
-static bool note(struct bj_gpu_watch *w, int r, uint64_t begun,
-                 struct bj_err *err)
+static bool watch_note(struct bj_gpu_watch *w, int r, uint64_t begun,
+                       struct bj_err *err)
 {
     struct bj_gpu_watch_stat *s = &w->stat;
     uint64_t now = bj_clock_boot_usec();
@@ -135,7 +135,7 @@ static bool note(struct bj_gpu_watch *w, int r, uint64_t begun,
     return news && s->ran;
 }
 
-static bool step(struct bj_worker *worker)
+static bool watch_step(struct bj_worker *worker)
 {
     struct bj_gpu_watch *w = (struct bj_gpu_watch *)worker->poller;
     struct bj_err err = {0};
@@ -144,17 +144,17 @@ static bool step(struct bj_worker *worker)
     int r = attempt(w, &err);
     bool ours = bj_worker_lock(worker);
     w->hang_logged = false;
-    bool news = note(w, r, begun, &err);
+    bool news = watch_note(w, r, begun, &err);
     /* The host of an abandoned thread may be gone. */
     if (news && !atomic_load(&w->poller.stop)) {
         pthread_mutex_unlock(w->poller.lock);
-        log_change(w, err.code ? &err : NULL);
+        watch_log_change(w, err.code ? &err : NULL);
         pthread_mutex_lock(w->poller.lock);
     }
     return ours;
 }
 
-static bool finish(struct bj_worker *worker)
+static bool watch_finish(struct bj_worker *worker)
 {
     struct bj_gpu_watch *w = (struct bj_gpu_watch *)worker->poller;
     bj_worker_unlock(worker);
@@ -165,7 +165,7 @@ static bool finish(struct bj_worker *worker)
 
 /* --- for the owner --------------------------------------------------------*/
 
-static void gone(struct bj_poller *poller)
+static void watch_gone(struct bj_poller *poller)
 {
     struct bj_gpu_watch *w = (struct bj_gpu_watch *)poller;
     free(w->work);
@@ -180,7 +180,7 @@ int bj_gpu_watch_new(const struct bj_gpu_kind *kind,
                      struct bj_gpu_watch **ret)
 {
     static const struct bj_poller_work work = {
-        .step = step, .finish = finish, .gone = gone};
+        .step = watch_step, .finish = watch_finish, .gone = watch_gone};
     struct bj_gpu_watch *w = calloc(1, sizeof(*w));
     if (!w || bj_poller_init(&w->poller, &work, "bj-gpu", host, NULL) < 0) {
         free(w);
@@ -206,7 +206,7 @@ void bj_gpu_watch_free(struct bj_gpu_watch *w)
 }
 
 /* Start the thread; the sets are allocated only now. */
-static int start(struct bj_gpu_watch *w)
+static int watch_start(struct bj_gpu_watch *w)
 {
     if (!w->work)
         w->work = calloc(1, sizeof(*w->work));
@@ -221,7 +221,7 @@ bool bj_gpu_watch_search(struct bj_gpu_watch *w, uint64_t now_usec)
 {
     pthread_mutex_lock(w->poller.lock);
     if (bj_poller_searches(&w->poller, now_usec) && w->kind->present(&w->env) &&
-        start(w) == 0)
+        watch_start(w) == 0)
         bj_poller_wake(&w->poller);
     bool busy = w->poller.due_usec != UINT64_MAX;
     pthread_mutex_unlock(w->poller.lock);
@@ -289,5 +289,5 @@ void bj_gpu_watch_stat(struct bj_gpu_watch *w, uint64_t now_usec,
     ret->hung = hung;
     pthread_mutex_unlock(w->poller.lock);
     if (news)
-        log_change(w, &err);
+        watch_log_change(w, &err);
 }

@@ -110,7 +110,7 @@ static void read_engines(struct visit *v)
         v->gpu->use.busy_ppm = (uint64_t)(sum / known * 1e6 + 0.5);
 }
 
-static void read_memory(struct visit *v)
+static void ze_read_read_memory(struct visit *v)
 {
     struct device *d = v->dev;
     uint64_t total = 0, used = 0;
@@ -171,9 +171,10 @@ static void read_processes(struct visit *v)
 /* --- parts of a device ----------------------------------------------------*/
 
 /* List parts of a device; returns their number. */
-static uint32_t list(unsigned (*call)(struct bj_ze_handle *, uint32_t *,
-                                      struct bj_ze_handle **),
-                     struct bj_ze_handle *dev, struct bj_ze_handle *ret[PARTS])
+static uint32_t ze_read_list(unsigned (*call)(struct bj_ze_handle *, uint32_t *,
+                                              struct bj_ze_handle **),
+                             struct bj_ze_handle *dev,
+                             struct bj_ze_handle *ret[PARTS])
 {
     uint32_t n = PARTS;
     if (!call || call(dev, &n, ret) != BJ_ZE_OK)
@@ -194,7 +195,7 @@ static void find_power(const struct bj_ze *l, struct device *d)
         d->power = found;
         return;
     }
-    uint32_t n = l->power ? list(l->powers, d->handle, power) : 0;
+    uint32_t n = l->power ? ze_read_list(l->powers, d->handle, power) : 0;
     for (uint32_t i = 0; i < n; i++) {
         struct bj_ze_power p = {.stype = BJ_ZE_POWER_PROPERTIES};
         if (l->power(power[i], &p) != BJ_ZE_OK || p.on_subdevice)
@@ -209,8 +210,9 @@ static void find_engines(const struct bj_ze *l, struct device *d)
 {
     struct bj_ze_handle *engine[PARTS];
     bool whole = false;
-    uint32_t n =
-        l->engine && l->activity ? list(l->engines, d->handle, engine) : 0;
+    uint32_t n = l->engine && l->activity
+                     ? ze_read_list(l->engines, d->handle, engine)
+                     : 0;
     for (uint32_t i = 0; i < n && !whole; i++) {
         struct bj_ze_engine e = {.stype = BJ_ZE_ENGINE_PROPERTIES};
         if (l->engine(engine[i], &e) != BJ_ZE_OK || e.type != BJ_ZE_ENGINES_ALL)
@@ -225,8 +227,9 @@ static void find_engines(const struct bj_ze *l, struct device *d)
 static void find_memory(const struct bj_ze *l, struct device *d)
 {
     struct bj_ze_handle *memory[PARTS];
-    uint32_t n =
-        l->memory && l->memory_state ? list(l->memories, d->handle, memory) : 0;
+    uint32_t n = l->memory && l->memory_state
+                     ? ze_read_list(l->memories, d->handle, memory)
+                     : 0;
     for (uint32_t i = 0; i < n; i++) {
         struct bj_ze_memory m = {.stype = BJ_ZE_MEMORY_PROPERTIES};
         if (l->memory(memory[i], &m) == BJ_ZE_OK &&
@@ -238,8 +241,9 @@ static void find_memory(const struct bj_ze *l, struct device *d)
 static void find_sensors(const struct bj_ze *l, struct device *d)
 {
     struct bj_ze_handle *sensor[PARTS];
-    uint32_t n =
-        l->sensor && l->temperature ? list(l->sensors, d->handle, sensor) : 0;
+    uint32_t n = l->sensor && l->temperature
+                     ? ze_read_list(l->sensors, d->handle, sensor)
+                     : 0;
     for (uint32_t i = 0; i < n; i++) {
         struct bj_ze_sensor s = {.stype = BJ_ZE_TEMPERATURE_PROPERTIES};
         if (l->sensor(sensor[i], &s) != BJ_ZE_OK ||
@@ -267,7 +271,7 @@ static void add_device(struct ze *z, struct bj_ze_handle *handle)
 
 /* --- the source -----------------------------------------------------------*/
 
-static bool present(const struct bj_gpu_env *env)
+static bool ze_read_present(const struct bj_gpu_env *env)
 {
     return !env->level_zero || strcmp(env->level_zero, "none") != 0;
 }
@@ -329,12 +333,12 @@ static int read_ze(void *m, struct bj_gpu_set *out, struct bj_err *err)
             continue;
         read_energy(&v);
         read_engines(&v);
-        read_memory(&v);
+        ze_read_read_memory(&v);
         read_temperatures(&v);
         read_processes(&v);
     }
     return v.worst;
 }
 
-const struct bj_gpu_kind bj_gpu_level_zero = {"level_zero", present, open_ze,
-                                              read_ze, close_ze};
+const struct bj_gpu_kind bj_gpu_level_zero = {"level_zero", ze_read_present,
+                                              open_ze, read_ze, close_ze};

@@ -15,8 +15,8 @@ const struct bj_unit_name bj_units[] = {
     [BJ_BYTES_PER_SEC] = {"_bytes_per_second", "_bytes_per_second", 0},
 };
 
-static void put_name(const struct bj_metric_table *t, const struct bj_metric *m,
-                     struct bj_buf *out)
+static void metric_put_name(const struct bj_metric_table *t,
+                            const struct bj_metric *m, struct bj_buf *out)
 {
     bj_buf_str(out, t->name);
     bj_buf_str(out, *m->name ? "_" : "");
@@ -27,7 +27,7 @@ void bj_metric_prom_name(const struct bj_metric_table *t,
                          const struct bj_metric *m, struct bj_buf *out)
 {
     bj_buf_str(out, t->bare ? "" : "batchjob_");
-    put_name(t, m, out);
+    metric_put_name(t, m, out);
     bj_buf_str(out, bj_units[m->unit].prom);
     bj_buf_str(out, m->kind == BJ_COUNTER ? "_total" : "");
 }
@@ -35,6 +35,6 @@ void bj_metric_prom_name(const struct bj_metric_table *t,
 void bj_metric_collectd_type(const struct bj_metric_table *t,
                              const struct bj_metric *m, struct bj_buf *out)
 {
-    put_name(t, m, out);
+    metric_put_name(t, m, out);
     bj_buf_str(out, bj_units[m->unit].collectd);
 }

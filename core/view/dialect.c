@@ -58,8 +58,8 @@ static bool same_keys(const struct bj_dialect_row *row, const struct bj_sub *a,
     return true;
 }
 
-static int put_list(struct bj_dialect_walk *w, struct bj_slice labels,
-                    const struct bj_list *list)
+static int dialect_put_list(struct bj_dialect_walk *w, struct bj_slice labels,
+                            const struct bj_list *list)
 {
     const struct bj_dialect_row *row = w->row;
     const char *record = list->v;
@@ -107,8 +107,8 @@ static int put_steps(struct bj_dialect_walk *w, struct bj_slice labels,
 }
 
 /* A field of the GPUs a job holds, or of its shares. */
-static int put_gpus(struct bj_dialect_walk *w, struct bj_slice labels,
-                    const struct bj_list *parts)
+static int dialect_put_gpus(struct bj_dialect_walk *w, struct bj_slice labels,
+                            const struct bj_list *parts)
 {
     const struct bj_dialect_row *row = w->row;
     const struct bj_gpu_part *part = parts->v;
@@ -136,7 +136,8 @@ static uint64_t uid_of(const struct bj_job *job)
     return uid;
 }
 
-static int put_job(struct bj_dialect_walk *w, const struct bj_dialect_job *j)
+static int dialect_put_job(struct bj_dialect_walk *w,
+                           const struct bj_dialect_job *j)
 {
     const struct bj_dialect_row *row = w->row;
     const char *record = (const char *)j->job;
@@ -144,9 +145,9 @@ static int put_job(struct bj_dialect_walk *w, const struct bj_dialect_job *j)
     uint64_t v = BJ_ABSENT;
     int r = 0;
     if (row->of == BJ_ROW_JOBS)
-        return put_list(w, labels, (const void *)(record + row->list));
+        return dialect_put_list(w, labels, (const void *)(record + row->list));
     if (row->of == BJ_ROW_GPUS || row->of == BJ_ROW_GPU_PARTS)
-        return put_gpus(w, labels, &j->job->gpus);
+        return dialect_put_gpus(w, labels, &j->job->gpus);
     if (row->of == BJ_ROW_UID)
         v = uid_of(j->job);
     else
@@ -173,7 +174,7 @@ static int walk_jobs(struct bj_dialect_walk *w)
         if (row->live && !bj_dialect_runs(j->job))
             continue;
         if (!plain) {
-            r = put_job(w, j);
+            r = dialect_put_job(w, j);
             continue;
         }
         const char *record = (const char *)j->job;
@@ -200,7 +201,7 @@ static int put_snap(struct bj_dialect_walk *w)
     const char *record = (const char *)w->snap;
     struct bj_slice labels = w->bare[row->labels];
     if (row->of == BJ_ROW_SNAPS)
-        return put_list(w, labels, (const void *)(record + row->list));
+        return dialect_put_list(w, labels, (const void *)(record + row->list));
     if (row->of == BJ_ROW_SUMS)
         return bj_dialect_put_sums(w, labels);
     if (row->of >= BJ_ROW_GPU_JOB && row->of <= BJ_ROW_GPU_COUNT)
@@ -259,7 +260,8 @@ static enum bj_dialect_digits digits_of(const struct bj_dialect_row *row)
                : BJ_DIGITS_WHOLE;
 }
 
-static int put_row(struct bj_dialect_walk *w, const struct bj_dialect_row *row)
+static int dialect_put_row(struct bj_dialect_walk *w,
+                           const struct bj_dialect_row *row)
 {
     struct bj_dialect_row filled;
     if (!row_applies(w, row))
@@ -292,6 +294,6 @@ int bj_view_dialect(const struct bj_dialect *d, const struct bj_snap *snap,
         .dialect = d, .snap = snap, .env = env, .room = room, .sink = sink};
     int r = bj_dialect_take_jobs(&w);
     for (size_t i = 0; i < d->nrows && r >= 0; i++)
-        r = put_row(&w, &d->rows[i]);
+        r = dialect_put_row(&w, &d->rows[i]);
     return r < 0 ? r : 0;
 }

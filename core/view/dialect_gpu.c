@@ -49,7 +49,7 @@ static const struct bj_job *holder(const struct bj_dialect_walk *w,
 }
 
 /* jobid or uid as a number; 0 without a job. */
-static uint64_t number_of(const struct bj_job *job, int field)
+static uint64_t gpu_number_of(const struct bj_job *job, int field)
 {
     uint64_t ret = BJ_ABSENT;
     if (!job)
@@ -210,16 +210,16 @@ static int put_each(struct bj_dialect_walk *w, struct bj_slice labels,
     if (!from)
         return 0;
     if (row->of == BJ_ROW_GPU_JOB) {
-        v = number_of(job, BJ_ID_JOBID);
+        v = gpu_number_of(job, BJ_ID_JOBID);
         return v == BJ_ABSENT ? 0 : bj_dialect_put(w, labels, gpu->sub.key, v);
     }
     make_labels(w, gpu, job, &l);
     if (row->of == BJ_ROW_GPU_EACH_REASON)
         return put_reasons(w, labels, from, &l);
     if (row->of == BJ_ROW_GPU_EACH_JOB)
-        v = job ? number_of(job, BJ_ID_JOBID) : BJ_ABSENT;
+        v = job ? gpu_number_of(job, BJ_ID_JOBID) : BJ_ABSENT;
     else if (row->of == BJ_ROW_GPU_EACH_UID)
-        v = job ? number_of(job, BJ_ID_UID) : BJ_ABSENT;
+        v = job ? gpu_number_of(job, BJ_ID_UID) : BJ_ABSENT;
     else
         v = bj_dialect_value(row, (const char *)from);
     return v == BJ_ABSENT ? 0 : bj_dialect_put(w, labels, l.key, v);

@@ -50,7 +50,7 @@ static bool map_typed(struct bj_arena *arena, struct bj_slice key[BJ_SUB_KEYS])
 
 /* As in the original's sums: all CPUs of a node count as idle, or all as
  * drained. */
-static bool usable(const struct bj_nodes_stat *n)
+static bool mila_usable(const struct bj_nodes_stat *n)
 {
     const struct bj_slice s = reduced(&n->sub.key[1]);
     return bj_slice_eq(s, BJ_SLICE("idle")) ||
@@ -61,13 +61,13 @@ static bool usable(const struct bj_nodes_stat *n)
 static uint64_t all_idle(const void *record)
 {
     const struct bj_nodes_stat *n = record;
-    return usable(n) ? n->cpus : 0;
+    return mila_usable(n) ? n->cpus : 0;
 }
 
 static uint64_t all_drained(const void *record)
 {
     const struct bj_nodes_stat *n = record;
-    return usable(n) ? 0 : n->cpus;
+    return mila_usable(n) ? 0 : n->cpus;
 }
 
 static const char *const states[] = {

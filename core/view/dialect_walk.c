@@ -17,7 +17,8 @@ static struct bj_slice short_host(struct bj_slice host)
     return dot ? (struct bj_slice){host.p, (size_t)(dot - host.p)} : host;
 }
 
-static void put_text(struct bj_buf *b, const char *text, struct bj_slice value)
+static void walk_put_text(struct bj_buf *b, const char *text,
+                          struct bj_slice value)
 {
     bj_buf_str(b, text);
     bj_buf_label(b, value);
@@ -31,18 +32,18 @@ static void put_cgroup(struct bj_buf *b, const char *name, bool unified,
     const struct bj_slice node = id[BJ_ID_NODE];
     bj_buf_str(b, name);
     if (unified) {
-        put_text(b, "=\"/system.slice/", node);
+        walk_put_text(b, "=\"/system.slice/", node);
         bj_buf_str(b, node.n > 0 ? "_slurmstepd.scope/" : "slurmstepd.scope/");
     } else {
         bj_buf_str(b, "=\"/slurm");
-        put_text(b, node.n > 0 ? "_" : "", node);
-        put_text(b, "/uid_", id[BJ_ID_UID]);
+        walk_put_text(b, node.n > 0 ? "_" : "", node);
+        walk_put_text(b, "/uid_", id[BJ_ID_UID]);
         bj_buf_str(b, "/");
     }
     if (unified && id[BJ_ID_SLUID].n > 0)
-        put_text(b, "", id[BJ_ID_SLUID]);
+        walk_put_text(b, "", id[BJ_ID_SLUID]);
     else
-        put_text(b, "job_", id[BJ_ID_JOBID]);
+        walk_put_text(b, "job_", id[BJ_ID_JOBID]);
     bj_buf_str(b, "\",");
 }
 
@@ -74,7 +75,8 @@ static struct bj_slice label_value(const struct bj_dialect_label *l,
 }
 
 /* name="value", as a single write. */
-static void put_label(struct bj_buf *b, const char *name, struct bj_slice value)
+static void walk_put_label(struct bj_buf *b, const char *name,
+                           struct bj_slice value)
 {
     size_t n = strlen(name);
     if (!bj_buf_room(b, n + 2 * value.n + 4))
@@ -106,14 +108,15 @@ static void put_node(struct bj_buf *b, const struct bj_dialect_label *l,
         has_node |= l->of == BJ_LABEL_CGROUP ||
                     (l->of == BJ_LABEL_IDENT && l->field == BJ_ID_NODE);
     if (!has_node)
-        put_label(b, "slurm_node", job->ident->f[BJ_ID_NODE]);
+        walk_put_label(b, "slurm_node", job->ident->f[BJ_ID_NODE]);
 }
 
 /* Empty step labels of a job's own samples, at their end. */
 static void put_no_step(const struct bj_dialect_walk *w)
 {
     for (int i = 0; i < 2 && w->dialect->step[i]; i++)
-        put_label(&w->room->text, w->dialect->step[i], (struct bj_slice){0});
+        walk_put_label(&w->room->text, w->dialect->step[i],
+                       (struct bj_slice){0});
 }
 
 size_t bj_dialect_no_step(const struct bj_dialect *d)
@@ -133,14 +136,14 @@ static void put_set(const struct bj_dialect_walk *w, int set,
     if (!l)
         return;
     if (w->snap->cluster.n > 0 && !w->env->strict)
-        put_label(b, "cluster", w->snap->cluster);
+        walk_put_label(b, "cluster", w->snap->cluster);
     if (job)
         put_node(b, l, job);
     for (; l->name; l++)
         if (job && l->of == BJ_LABEL_CGROUP)
             put_cgroup(b, l->name, w->env->unified, job->ident->f);
         else if (job || (l->of != BJ_LABEL_IDENT && l->of != BJ_LABEL_UUID))
-            put_label(b, l->name, label_value(l, w->env, job));
+            walk_put_label(b, l->name, label_value(l, w->env, job));
 }
 
 static bool same_id(const struct bj_job *a, const struct bj_job *b)
@@ -205,7 +208,7 @@ static unsigned sets_of_jobs(const struct bj_dialect *d, unsigned *ret_steps)
     return sets;
 }
 
-static int put_jobs(struct bj_dialect_walk *w)
+static int walk_put_jobs(struct bj_dialect_walk *w)
 {
     const struct bj_job *job = w->snap->jobs.v;
     struct bj_dialect_room *room = w->room;
@@ -245,7 +248,7 @@ int bj_dialect_take_jobs(struct bj_dialect_walk *w)
         put_set(w, set, NULL);
     }
     begin[BJ_DIALECT_SETS] = text->len;
-    int r = put_jobs(w);
+    int r = walk_put_jobs(w);
     if (r < 0 || text->failed)
         return -ENOMEM;
     /* text may have moved while it grew. */
@@ -259,7 +262,7 @@ int bj_dialect_take_jobs(struct bj_dialect_walk *w)
 
 /* Values, keys and samples of a row. */
 
-static uint64_t times(uint64_t v, uint64_t by)
+static uint64_t walk_times(uint64_t v, uint64_t by)
 {
     uint64_t ret;
     return __builtin_mul_overflow(v, by, &ret) ? BJ_ABSENT : ret;
@@ -274,15 +277,15 @@ static uint64_t dialect_scaled(enum bj_scale scale, uint64_t v)
         break;
     case BJ_SCALE_NSEC:
     case BJ_SCALE_MILLI:
-        return times(v, 1000);
+        return walk_times(v, 1000);
     case BJ_SCALE_TICKS:
         return v / 10000;
     case BJ_SCALE_MIB: /* 10^6 / 2^20 */
         return v / 16384 * 15625 + v % 16384 * 15625 / 16384;
     case BJ_SCALE_PERCENT:
-        return times(v, 100);
+        return walk_times(v, 100);
     case BJ_SCALE_MB:
-        return times(v >> 20, 1000000);
+        return walk_times(v >> 20, 1000000);
     case BJ_SCALE_FLAG:
         return v != 0;
     case BJ_SCALE_ZERO:
@@ -319,7 +322,7 @@ uint64_t bj_dialect_value(const struct bj_dialect_row *row, const char *record)
 
 /* Selection of records, and their keys in the original's words. */
 
-static bool fits(struct bj_slice s, const char *pattern)
+static bool walk_fits(struct bj_slice s, const char *pattern)
 {
     struct bj_slice want = bj_slice_str(pattern);
     if (want.n > 0 && want.p[want.n - 1] == '*') {
@@ -362,7 +365,7 @@ bool bj_dialect_wanted(const struct bj_dialect_row *row,
                        const struct bj_slice key[BJ_SUB_KEYS])
 {
     for (int i = 0; i < 2; i++)
-        if (row->only[i] && !fits(key[i], row->only[i]))
+        if (row->only[i] && !walk_fits(key[i], row->only[i]))
             return false;
     if (row->words_only && !find_word(row, key))
         return false;
@@ -411,7 +414,7 @@ struct bj_dialect_sum {
     uint64_t first, second; /* sums of the two fields */
 };
 
-static void add(uint64_t *sum, uint64_t v)
+static void walk_add(uint64_t *sum, uint64_t v)
 {
     if (__builtin_add_overflow(*sum, v, sum) || *sum == BJ_ABSENT)
         *sum = BJ_ABSENT - 1;
@@ -424,7 +427,7 @@ static int compare_slices(struct bj_slice a, struct bj_slice b)
     return r != 0 ? r : (a.n > b.n) - (a.n < b.n);
 }
 
-static int compare(const void *a, const void *b)
+static int walk_compare(const void *a, const void *b)
 {
     const struct bj_dialect_sum *x = a, *y = b;
     int r = 0;
@@ -454,7 +457,7 @@ static int take_as(struct bj_dialect_walk *w, struct bj_dialect_sum *s)
     return append(w->room, s);
 }
 
-static int take(struct bj_dialect_walk *w, const char *record)
+static int walk_take(struct bj_dialect_walk *w, const char *record)
 {
     const struct bj_dialect_row *row = w->row;
     const struct bj_sub *sub = (const void *)record;
@@ -480,17 +483,17 @@ static int take(struct bj_dialect_walk *w, const char *record)
     return r;
 }
 
-static void merge(struct bj_dialect_room *room)
+static void walk_merge(struct bj_dialect_room *room)
 {
     struct bj_dialect_sum *v = room->sums;
     size_t n = 0;
     if (room->nsums == 0)
         return;
-    qsort(v, room->nsums, sizeof(*v), compare);
+    qsort(v, room->nsums, sizeof(*v), walk_compare);
     for (size_t i = 1; i < room->nsums; i++)
-        if (compare(&v[n], &v[i]) == 0) {
-            add(&v[n].first, v[i].first);
-            add(&v[n].second, v[i].second);
+        if (walk_compare(&v[n], &v[i]) == 0) {
+            walk_add(&v[n].first, v[i].first);
+            walk_add(&v[n].second, v[i].second);
         } else {
             v[++n] = v[i];
         }
@@ -505,12 +508,12 @@ static uint64_t quotient(uint64_t a, uint64_t b, uint64_t times)
     return __builtin_mul_overflow(a, times, &more) ? a / b * times : more / b;
 }
 
-static uint64_t value_of(const struct bj_dialect_row *row,
-                         const struct bj_dialect_sum *s)
+static uint64_t walk_value_of(const struct bj_dialect_row *row,
+                              const struct bj_dialect_sum *s)
 {
     uint64_t v = s->first;
     if (row->use == BJ_SECOND_ADD)
-        add(&v, s->second);
+        walk_add(&v, s->second);
     else if (row->use == BJ_SECOND_SUB)
         v -= v < s->second ? v : s->second;
     else if (row->use == BJ_SECOND_PER)
@@ -545,16 +548,16 @@ int bj_dialect_put_sums(struct bj_dialect_walk *w, struct bj_slice labels)
     room->nsums = 0;
     bj_arena_reset(&room->arena);
     for (size_t i = 0; i < list->n && r == 0; i++, record += row->size)
-        r = take(w, record);
+        r = walk_take(w, record);
     if (r == 0 && room->nsums == 0 && row->source > 0 &&
         w->snap->cluster_lists.part[row->source - 1])
         r = append(room, &zero);
     if (r < 0 || room->arena.failed)
         return -ENOMEM;
-    merge(room);
+    walk_merge(room);
     for (size_t i = 0; i < room->nsums && r >= 0; i++) {
         const struct bj_dialect_sum *s = &room->sums[i];
-        uint64_t v = value_of(row, s);
+        uint64_t v = walk_value_of(row, s);
         if (row->states)
             r = put_states(w, labels, s);
         else if (v != BJ_ABSENT)

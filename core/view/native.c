@@ -13,7 +13,7 @@ struct walk {
 };
 
 /* Announce the metric before its first sample. */
-static int begin(struct walk *w)
+static int native_begin(struct walk *w)
 {
     w->begun = true;
     return w->sink->family(w->sink->ctx, w->table, w->metric);
@@ -25,28 +25,28 @@ static const struct bj_slice *job_info(const struct bj_job *job)
     return &job->ident->f[BJ_ID_UID];
 }
 
-static inline uint64_t value_of(const struct walk *w, const char *record)
+static inline uint64_t native_value_of(const struct walk *w, const char *record)
 {
     return *(const uint64_t *)(const void *)(record + w->off);
 }
 
-static inline int put(struct walk *w, const struct bj_sample *s)
+static inline int native_put(struct walk *w, const struct bj_sample *s)
 {
-    int r = w->begun ? 0 : begin(w);
+    int r = w->begun ? 0 : native_begin(w);
     return r < 0 ? r : w->sink->sample(w->sink->ctx, s);
 }
 
-static int put_list(struct walk *w, const struct bj_job *job,
-                    const struct bj_list *list)
+static int native_put_list(struct walk *w, const struct bj_job *job,
+                           const struct bj_list *list)
 {
     const char *record = list->v;
     int r = 0;
     for (size_t i = 0; i < list->n && r >= 0; i++, record += w->table->size) {
         struct bj_sample s = {.job = job,
                               .sub = (const void *)record,
-                              .value = value_of(w, record)};
+                              .value = native_value_of(w, record)};
         if (s.value != BJ_ABSENT)
-            r = put(w, &s);
+            r = native_put(w, &s);
     }
     return r;
 }
@@ -75,13 +75,13 @@ static int put_job_lists(struct walk *w)
     int r = 0;
     for (; job < end && r >= 0; job++)
         if (!w->metric->live || job->end_sec == BJ_ABSENT)
-            r = put_list(w, job,
-                         (const void *)((const char *)job + w->table->off));
+            r = native_put_list(
+                w, job, (const void *)((const char *)job + w->table->off));
     return r;
 }
 
 /* Most fields of most jobs are absent: skip them quickly. */
-static int put_jobs(struct walk *w)
+static int native_put_jobs(struct walk *w)
 {
     const struct bj_job *job = w->snap->jobs.v;
     const struct bj_job *end = job + w->snap->jobs.n;
@@ -93,7 +93,7 @@ static int put_jobs(struct walk *w)
             continue;
         struct bj_sample s = {
             .job = job, .info = info ? job_info(job) : NULL, .value = value};
-        int r = put(w, &s);
+        int r = native_put(w, &s);
         if (r < 0)
             return r;
     }
@@ -104,19 +104,20 @@ static int put_snap(struct walk *w)
 {
     const char *at = (const char *)w->snap + w->table->off;
     if (w->table->list)
-        return put_list(w, NULL, (const void *)at);
-    struct bj_sample s = {.value = value_of(w, at)};
+        return native_put_list(w, NULL, (const void *)at);
+    struct bj_sample s = {.value = native_value_of(w, at)};
     if (w->table->info)
         s.info = ((const struct bj_info *)(const void *)at)->v;
-    return s.value == BJ_ABSENT ? 0 : put(w, &s);
+    return s.value == BJ_ABSENT ? 0 : native_put(w, &s);
 }
 
-static int put_table(const struct bj_snap *snap, const struct bj_sink *sink,
-                     const struct bj_metric_table *t)
+static int native_put_table(const struct bj_snap *snap,
+                            const struct bj_sink *sink,
+                            const struct bj_metric_table *t)
 {
     int (*put_row)(struct walk *) = put_snap;
     if (t->owner == BJ_OF_JOB)
-        put_row = t->list ? put_job_lists : put_jobs;
+        put_row = t->list ? put_job_lists : native_put_jobs;
     if (t->list && !any_listed(snap, t))
         return 0;
     int r = 0;
@@ -135,6 +136,6 @@ int bj_view_native(const struct bj_snap *snap, const struct bj_sink *sink)
 {
     int r = 0;
     for (size_t t = 0; t < bj_metric_ntables && r >= 0; t++)
-        r = put_table(snap, sink, &bj_metric_tables[t]);
+        r = native_put_table(snap, sink, &bj_metric_tables[t]);
     return r;
 }

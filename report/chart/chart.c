@@ -168,8 +168,8 @@ static void put_days(struct bj_buf *b, const struct bj_chart *k, unsigned line)
     bj_local_str(b, " {in all}");
 }
 
-static void put_line(struct bj_buf *b, const struct bj_chart *k, unsigned line,
-                     double mean, double highest)
+static void chart_put_line(struct bj_buf *b, const struct bj_chart *k,
+                           unsigned line, double mean, double highest)
 {
     if (k->kind == BJ_CHART_DAYS) {
         put_days(b, k, line);
@@ -195,7 +195,7 @@ void bj_chart_summary(struct bj_buf *b, const struct bj_chart *k)
         any = true;
         bj_buf_str(b, k->line[i].name);
         bj_buf_str(b, ": ");
-        put_line(b, k, i, mean, highest);
+        chart_put_line(b, k, i, mean, highest);
         bj_buf_str(b, ".");
     }
 }

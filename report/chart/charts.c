@@ -92,8 +92,8 @@ static unsigned metric_at(const struct bj_samples *s, const char *name)
 /* --- one chart -------------------------------------------------------------
  */
 
-static struct bj_chart begin(const struct bj_samples *s, const char *title,
-                             int64_t start)
+static struct bj_chart own_charts_begin(const struct bj_samples *s,
+                                        const char *title, int64_t start)
 {
     return (struct bj_chart){.title = bj_local(title),
                              .start = start,
@@ -106,7 +106,7 @@ bool bj_chart_make(const struct bj_samples *s, unsigned group,
                    const struct bj_chart_plan *p, int64_t start,
                    struct bj_arena *a, struct bj_chart *k)
 {
-    *k = begin(s, p->title, start);
+    *k = own_charts_begin(s, p->title, start);
     for (unsigned i = 0; i < BJ_CHARTS_METRICS && p->metric[i]; i++) {
         unsigned at = metric_at(s, p->metric[i]);
         double mean, highest;
@@ -171,20 +171,22 @@ static int by_distance(const void *a, const void *b)
     return x->group < y->group ? -1 : x->group > y->group;
 }
 
-static int compare(struct bj_slice a, struct bj_slice b)
+static int charts_compare(struct bj_slice a, struct bj_slice b)
 {
     return strverscmp(a.p ? a.p : "", b.p ? b.p : "");
 }
 
 /* Order by name, with numbers in names compared as numbers. */
-static int by_name(const void *a, const void *b, void *samples)
+static int charts_by_name(const void *a, const void *b, void *samples)
 {
     const struct bj_samples *s = samples;
     const struct rank *x = a, *y = b;
-    int r = compare(s->group[x->group].node, s->group[y->group].node);
+    int r = charts_compare(s->group[x->group].node, s->group[y->group].node);
     if (r == 0)
-        r = compare(s->group[x->group].index, s->group[y->group].index);
-    return r != 0 ? r : compare(s->group[x->group].gpu, s->group[y->group].gpu);
+        r = charts_compare(s->group[x->group].index, s->group[y->group].index);
+    return r != 0
+               ? r
+               : charts_compare(s->group[x->group].gpu, s->group[y->group].gpu);
 }
 
 static double mean_of(const struct bj_samples *s, unsigned group)
@@ -221,7 +223,7 @@ unsigned bj_charts_choose(const struct bj_samples *s, unsigned most,
                                 .mean = s->groups > most ? mean_of(s, i) : 0};
     if (s->groups > most)
         by_difference(rank, s->groups);
-    qsort_r(rank, n, sizeof(*rank), by_name, (void *)s);
+    qsort_r(rank, n, sizeof(*rank), charts_by_name, (void *)s);
     for (unsigned i = 0; i < n; i++)
         ret[i] = rank[i].group;
     free(rank);
@@ -237,8 +239,8 @@ void bj_charts_free(struct bj_charts *c)
     *c = (struct bj_charts){.charts = 0};
 }
 
-static const char *name_of(struct bj_charts *c,
-                           const struct bj_samples_group *g)
+static const char *charts_name_of(struct bj_charts *c,
+                                  const struct bj_samples_group *g)
 {
     struct bj_buf name = {0};
     if (g->gpu.n > 0)
@@ -253,8 +255,8 @@ static const char *name_of(struct bj_charts *c,
 }
 
 /* The place of a chart; one of GPUs replaces the chart of their mean or sum. */
-static struct bj_chart *place_of(struct bj_charts *c, const struct bj_chart *k,
-                                 bool replace)
+static struct bj_chart *charts_place_of(struct bj_charts *c,
+                                        const struct bj_chart *k, bool replace)
 {
     for (unsigned i = 0; replace && i < c->charts; i++)
         if (strcmp(c->chart[i].title, k->title) == 0)
@@ -267,7 +269,7 @@ bool bj_charts_add_rows(struct bj_charts *c, const struct bj_samples *s,
 {
     unsigned group[BJ_SAMPLES_GROUPS];
     unsigned n = bj_charts_choose(s, BJ_CHART_LINES, group);
-    struct bj_chart k = begin(s, p->title, start);
+    struct bj_chart k = own_charts_begin(s, p->title, start);
     const unsigned at = metric_at(s, p->metric[0]);
     if (c->charts == BJ_CHARTS || n == 0 || at == s->metrics)
         return n > 0 || s->groups == 0;
@@ -280,15 +282,15 @@ bool bj_charts_add_rows(struct bj_charts *c, const struct bj_samples *s,
         double *value = bj_chart_values(s, group[i], at, &c->arena);
         if (value)
             k.line[k.lines++] = (struct bj_chart_line){
-                name_of(c, &s->group[group[i]]), value, false};
+                charts_name_of(c, &s->group[group[i]]), value, false};
     }
     if (bj_chart_has_values(&k))
-        *place_of(c, &k, s->by == BJ_SERIES_GPU) = k;
+        *charts_place_of(c, &k, s->by == BJ_SERIES_GPU) = k;
     return !c->arena.failed;
 }
 
-static bool add_job(struct bj_charts *c, const struct bj_samples *s,
-                    const struct bj_charts_job *job)
+static bool charts_add_job(struct bj_charts *c, const struct bj_samples *s,
+                           const struct bj_charts_job *job)
 {
     for (const struct bj_chart_plan *p = of_job; p->title; p++) {
         struct bj_chart *k = &c->chart[c->charts];
@@ -309,7 +311,7 @@ bool bj_charts_add(struct bj_charts *c, const struct bj_samples *s,
     if (s->groups == 0)
         return true;
     if (s->by == BJ_SERIES_JOB)
-        return add_job(c, s, job);
+        return charts_add_job(c, s, job);
     for (const struct bj_chart_plan *p = bj_chart_plans[s->by];
          good && s->groups > 1 && p->title; p++)
         good = bj_charts_add_rows(c, s, p, job->start);
@@ -359,8 +361,8 @@ static const char *const units[BJ_CHART_UNITS] = {
 /* --- writing ---------------------------------------------------------------
  */
 
-static void put_line(const struct bj_chart *k, unsigned line,
-                     struct bj_buf *out)
+static void charts_put_line(const struct bj_chart *k, unsigned line,
+                            struct bj_buf *out)
 {
     const struct bj_chart_line *l = &k->line[line];
     bj_buf_str(out, line > 0 ? ",{\"name\":" : "{\"name\":");
@@ -397,7 +399,7 @@ static void put_chart(const struct bj_chart *k, struct bj_buf *out)
         bj_buf_str(out, "null");
     bj_buf_str(out, ",\"lines\":[");
     for (unsigned i = 0; i < k->lines; i++)
-        put_line(k, i, out);
+        charts_put_line(k, i, out);
     bj_buf_str(out, "]}");
 }
 
@@ -419,7 +421,7 @@ void bj_charts_write(const struct bj_charts *c, struct bj_buf *out)
 /* --- reading ---------------------------------------------------------------
  */
 
-static int refuse(struct bj_err *err, const char *what)
+static int charts_refuse(struct bj_err *err, const char *what)
 {
     return bj_err_set(err, -EBADMSG, "charts: %s", what);
 }
@@ -445,18 +447,18 @@ static const char *copy_text(const struct bj_json *v, struct bj_arena *a)
     return s.p ? s.p : "";
 }
 
-static int read_line(const struct bj_json *v, struct bj_arena *a,
-                     struct bj_chart *k, struct bj_err *err)
+static int charts_read_line(const struct bj_json *v, struct bj_arena *a,
+                            struct bj_chart *k, struct bj_err *err)
 {
     const struct bj_json *values = bj_json_get(v, "values");
     const size_t n = bj_json_len(values);
     bool limit = false;
     unsigned i = 0;
     if (k->lines == BJ_CHART_LINES)
-        return refuse(err, "too many lines");
+        return charts_refuse(err, "too many lines");
     if (bj_json_kind(values) != BJ_JSON_ARRAY || n > POINTS_MAX ||
         (k->lines > 0 && n != k->points))
-        return refuse(err, "the values of a line do not fit");
+        return charts_refuse(err, "the values of a line do not fit");
     bj_json_bool(bj_json_get(v, "limit"), &limit);
     double *value = bj_arena_alloc(a, (n + 1) * sizeof(*value));
     if (!value)
@@ -491,7 +493,7 @@ static int read_chart(const struct bj_json *v, struct bj_arena *a,
         bj_json_i64(bj_json_get(v, "step_sec"), &step) < 0 || start < 0 ||
         start > most || from < 0 || from > most || step < 1 ||
         step > 1000 * DAY_SEC)
-        return refuse(err, "unknown kind or unit, or no times");
+        return charts_refuse(err, "unknown kind or unit, or no times");
     *k = (struct bj_chart){
         .kind = (enum bj_chart_kind)kind,
         .unit = (enum bj_chart_unit)unit,
@@ -505,7 +507,7 @@ static int read_chart(const struct bj_json *v, struct bj_arena *a,
     BJ_JSON_EACH(line, bj_json_get(v, "lines"))
     {
         if (r == 0)
-            r = read_line(line, a, k, err);
+            r = charts_read_line(line, a, k, err);
     }
     return r;
 }
@@ -515,11 +517,12 @@ int bj_charts_parse(const struct bj_json *object, struct bj_charts *ret,
 {
     const struct bj_json *list = bj_json_get(object, "charts");
     const struct bj_json *why = bj_json_get(object, "reason");
-    int r = bj_json_kind(list) == BJ_JSON_ARRAY ? 0 : refuse(err, "no list");
+    int r =
+        bj_json_kind(list) == BJ_JSON_ARRAY ? 0 : charts_refuse(err, "no list");
     BJ_JSON_EACH(v, list)
     {
         if (r == 0 && ret->charts == BJ_CHARTS)
-            r = refuse(err, "too many");
+            r = charts_refuse(err, "too many");
         if (r == 0)
             r = read_chart(v, &ret->arena, &ret->chart[ret->charts], err);
         ret->charts += r == 0;
@@ -562,8 +565,8 @@ static int charts_begin(struct job_query *a, const atomic_bool *stop,
     return r;
 }
 
-static int query(const struct job_query *a, struct bj_samples *s,
-                 struct bj_err *err)
+static int charts_query(const struct job_query *a, struct bj_samples *s,
+                        struct bj_err *err)
 {
     const int64_t scrape = (int64_t)(a->conf->scrape_usec / SECOND);
     const struct bj_series_job job = {.id =
@@ -587,8 +590,8 @@ static int query(const struct job_query *a, struct bj_samples *s,
 }
 
 /* Query and add one kind of charts. */
-static int add(struct job_query *a, enum bj_series_by by, int64_t rows,
-               struct bj_charts *ret, struct bj_err *err)
+static int charts_add(struct job_query *a, enum bj_series_by by, int64_t rows,
+                      struct bj_charts *ret, struct bj_err *err)
 {
     const struct bj_charts_job job = {
         .start = bj_report_number(a->r, BJ_REPORT_START),
@@ -599,7 +602,7 @@ static int add(struct job_query *a, enum bj_series_by by, int64_t rows,
         return bj_err_set(err, -ENOMEM, "charts");
     s->by = by;
     a->rows = rows;
-    int r = query(a, s, err);
+    int r = charts_query(a, s, err);
     if (r == 0 && !bj_charts_add(ret, s, &job))
         r = bj_err_set(err, -ENOMEM, "charts");
     if (r != -ENOMEM && ret->charts == 0)
@@ -629,11 +632,11 @@ int bj_charts_query(const struct bj_prom_conf *conf, const atomic_bool *stop,
     a.end = a.end < now_sec ? a.end : now_sec;
     int r = charts_begin(&a, stop, limit_usec, err);
     if (r == 0)
-        r = add(&a, BJ_SERIES_JOB, 1, ret, err);
+        r = charts_add(&a, BJ_SERIES_JOB, 1, ret, err);
     if (r == 0 && ret->charts > 0 && gpus > 1)
-        r = add(&a, BJ_SERIES_GPU, gpus, ret, err);
+        r = charts_add(&a, BJ_SERIES_GPU, gpus, ret, err);
     if (r == 0 && ret->charts > 0 && nodes > 1)
-        r = add(&a, BJ_SERIES_NODE, nodes, ret, err);
+        r = charts_add(&a, BJ_SERIES_NODE, nodes, ret, err);
     if (r < 0 && r != -ENOMEM && ret->charts == 0 && !ret->why)
         ret->why = bj_local("The Prometheus server cannot be asked.");
     bj_prom_free(a.prom);

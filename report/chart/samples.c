@@ -67,7 +67,7 @@ static bool digits(struct bj_slice *s)
     return n > 0;
 }
 
-static bool skip(struct bj_slice *s, const char *any)
+static bool samples_skip(struct bj_slice *s, const char *any)
 {
     bool there = s->n > 0 && s->p[0] && strchr(any, s->p[0]);
     s->p += there;
@@ -80,13 +80,13 @@ static bool is_number(struct bj_slice s)
 {
     if (s.n == 0 || s.n >= NUMBER_BYTES)
         return false;
-    skip(&s, "-");
+    samples_skip(&s, "-");
     if (s.n > 1 && s.p[0] == '0' && s.p[1] >= '0' && s.p[1] <= '9')
         return false;
-    if (!digits(&s) || (skip(&s, ".") && !digits(&s)))
+    if (!digits(&s) || (samples_skip(&s, ".") && !digits(&s)))
         return false;
-    if (skip(&s, "eE")) {
-        skip(&s, "+-");
+    if (samples_skip(&s, "eE")) {
+        samples_skip(&s, "+-");
         if (!digits(&s))
             return false;
     }

@@ -180,8 +180,8 @@ static const void *field_at(const void *base, const struct bj_report_field *f)
 }
 
 /* The kind of numbers in figures and spreads depends on the unit. */
-static enum bj_value_kind kind_of(const struct bj_report_field *f,
-                                  struct bj_slice unit)
+static enum bj_value_kind json_kind_of(const struct bj_report_field *f,
+                                       struct bj_slice unit)
 {
     return f->kind == BJ_AS_MICRO && unit.n > 0 ? figure_kind(unit) : f->kind;
 }
@@ -202,7 +202,7 @@ static void put_object(struct bj_buf *out, const struct bj_report_field *fields,
             v.known = v.number != BJ_SQL_NULL;
         }
         bj_buf_printf(out, "%c\"%s\":", f == fields ? '{' : ',', f->name);
-        bj_value_json(out, kind_of(f, unit), &v);
+        bj_value_json(out, json_kind_of(f, unit), &v);
     }
     bj_buf_str(out, "}");
 }
@@ -220,7 +220,7 @@ static void put_array(struct bj_buf *out, const char *name,
     bj_buf_str(out, "]");
 }
 
-static void put_job(const struct bj_report *r, struct bj_buf *out)
+static void json_put_job(const struct bj_report *r, struct bj_buf *out)
 {
     const struct bj_column *const *column = bj_report_columns();
     for (unsigned i = 0; i < BJ_REPORT_COLUMN_COUNT; i++) {
@@ -263,7 +263,7 @@ void bj_report_write(const struct bj_report *r, struct bj_buf *out)
     bj_buf_str(out, "{\"verdict\":");
     put_object(out, bj_verdict_fields, &r->verdict, (struct bj_slice){0});
     bj_buf_str(out, ",\n\"job\":{");
-    put_job(r, out);
+    json_put_job(r, out);
     bj_buf_str(out, "},\n\"figures\":[");
     put_figures(r, out);
     bj_buf_str(out, "]");
@@ -294,7 +294,7 @@ struct parser {
     struct bj_err *err;
 };
 
-static int wrong(struct parser *p, const char *name)
+static int json_wrong(struct parser *p, const char *name)
 {
     return bj_err_set(p->err, -EBADMSG, "report: %s has another type", name);
 }
@@ -305,9 +305,9 @@ static int get_object(struct parser *p, const struct bj_json *v,
 {
     for (const struct bj_report_field *f = fields; f->name; f++) {
         struct bj_job_value got;
-        enum bj_value_kind kind = kind_of(f, unit);
+        enum bj_value_kind kind = json_kind_of(f, unit);
         if (bj_job_value_json(kind, bj_json_get(v, f->name), &got) < 0)
-            return wrong(p, f->name);
+            return json_wrong(p, f->name);
         int64_t number = got.known ? got.number : BJ_SQL_NULL;
         if (got.known && f->kind == BJ_AS_TEXT)
             got.text = bj_arena_copy(&p->r->arena, got.text);
@@ -342,7 +342,7 @@ static int get_job(struct parser *p, const struct bj_json *v)
         struct bj_job_value *to = &p->r->job[i];
         if (bj_job_value_json(column[i]->kind, bj_json_get(v, column[i]->name),
                               to) < 0)
-            return wrong(p, column[i]->name);
+            return json_wrong(p, column[i]->name);
         if (to->known && to->text.p)
             to->text = bj_arena_copy(&p->r->arena, to->text);
     }

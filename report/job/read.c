@@ -54,7 +54,7 @@ static int load_rows(struct bj_db *db, const char *sql, int64_t job,
     return r->arena.failed ? bj_err_set(err, -ENOMEM, "report") : code;
 }
 
-static struct bj_slice copy(struct bj_report *r, struct bj_st *st, int col)
+static struct bj_slice read_copy(struct bj_report *r, struct bj_st *st, int col)
 {
     struct bj_slice s = bj_st_get_text(st, col);
     return s.p ? bj_arena_copy(&r->arena, s) : s;
@@ -119,7 +119,7 @@ static const char usual_sql[] =
 
 enum { USUAL_RUNS = 10 };
 
-static int by_number(const void *a, const void *b)
+static int read_by_number(const void *a, const void *b)
 {
     const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
@@ -140,7 +140,7 @@ static int read_usual(struct bj_db *db, int64_t job, struct bj_report *r,
             v[n++] = bj_st_get_i64(st, 0);
     bj_st_finalize(st);
     if (n > 0) {
-        qsort(v, n, sizeof(*v), by_number);
+        qsort(v, n, sizeof(*v), read_by_number);
         r->usual = (struct bj_report_usual){
             (int64_t)n, v[(n - 1) / 2] + (v[n / 2] - v[(n - 1) / 2]) / 2};
     }
@@ -187,13 +187,13 @@ static const char sampled_nodes_sql[] =
     " = p.job AND node = p.node AND gpu != ''), NULL, NULL, NULL, NULL,"
     " 'prometheus'" OF_RUN "= '' ORDER BY 1";
 
-static void take_node(struct bj_report *r, struct bj_st *st, void *row)
+static void read_take_node(struct bj_report *r, struct bj_st *st, void *row)
 {
     *(struct bj_report_node *)row = (struct bj_report_node){
-        copy(r, st, 0),       bj_st_get_i64(st, 1),  bj_st_get_i64(st, 2),
+        read_copy(r, st, 0),  bj_st_get_i64(st, 1),  bj_st_get_i64(st, 2),
         bj_st_get_i64(st, 3), bj_st_get_i64(st, 4),  bj_st_get_i64(st, 5),
         bj_st_get_i64(st, 6), bj_st_get_i64(st, 7),  bj_st_get_i64(st, 8),
-        bj_st_get_i64(st, 9), bj_st_get_i64(st, 10), copy(r, st, 11)};
+        bj_st_get_i64(st, 9), bj_st_get_i64(st, 10), read_copy(r, st, 11)};
 }
 
 static const char gpus_sql[] =
@@ -218,10 +218,10 @@ static const char sampled_gpus_sql[] =
 static void take_gpu(struct bj_report *r, struct bj_st *st, void *row)
 {
     *(struct bj_report_gpu *)row = (struct bj_report_gpu){
-        copy(r, st, 0),       copy(r, st, 1),       copy(r, st, 2),
-        copy(r, st, 3),       bj_st_get_i64(st, 4), bj_st_get_i64(st, 5),
+        read_copy(r, st, 0),  read_copy(r, st, 1),  read_copy(r, st, 2),
+        read_copy(r, st, 3),  bj_st_get_i64(st, 4), bj_st_get_i64(st, 5),
         bj_st_get_i64(st, 6), bj_st_get_i64(st, 7), bj_st_get_i64(st, 8),
-        copy(r, st, 9)};
+        read_copy(r, st, 9)};
 }
 
 /* --- findings --------------------------------------------------------------
@@ -280,9 +280,9 @@ static struct bj_slice text_of_tasks(struct bj_report *r,
 static void take_finding(struct bj_report *r, struct bj_st *st, void *row)
 {
     struct bj_report_finding *f = row;
-    *f = (struct bj_report_finding){copy(r, st, 0),       copy(r, st, 1),
-                                    copy(r, st, 2),       copy(r, st, 3),
-                                    copy(r, st, 4),       copy(r, st, 5),
+    *f = (struct bj_report_finding){read_copy(r, st, 0),  read_copy(r, st, 1),
+                                    read_copy(r, st, 2),  read_copy(r, st, 3),
+                                    read_copy(r, st, 4),  read_copy(r, st, 5),
                                     bj_st_get_i64(st, 6), bj_st_get_i64(st, 7)};
     if (f->tasks != BJ_SQL_NULL)
         f->text = text_of_tasks(r, f, bj_st_get_text(st, 8));
@@ -328,10 +328,10 @@ static void take_warning(struct bj_report *r, struct bj_st *st, void *row)
 {
     struct bj_report_warning *w = row;
     *w = (struct bj_report_warning){.at = bj_st_get_i64(st, 0),
-                                    .finding = copy(r, st, 1),
-                                    .action = copy(r, st, 2),
-                                    .state = copy(r, st, 3),
-                                    .detail = copy(r, st, 4)};
+                                    .finding = read_copy(r, st, 1),
+                                    .action = read_copy(r, st, 2),
+                                    .state = read_copy(r, st, 3),
+                                    .detail = read_copy(r, st, 4)};
     w->text = warning_text(r, w);
 }
 
@@ -344,7 +344,7 @@ static int read_rows(struct bj_db *db, int64_t job, struct bj_report *r,
     const bool array = r->array.tasks > 1,
                runs = bj_report_is(r, BJ_REPORT_STATE, "running");
     const struct rows nodes = {(void **)&r->node, &r->nodes, sizeof(*r->node),
-                               take_node},
+                               read_take_node},
                       gpus = {(void **)&r->gpu, &r->gpus, sizeof(*r->gpu),
                               take_gpu},
                       warnings = {(void **)&r->warning, &r->warnings,
@@ -397,14 +397,14 @@ _Static_assert((int)BJ_SENTENCE_LABEL_COST - (int)BJ_SENTENCE_LABEL_CPU ==
                    (int)BJ_FIGURE_COST,
                "labels are in the order of figures");
 
-static int64_t times(int64_t a, int64_t b)
+static int64_t read_times(int64_t a, int64_t b)
 {
     return bj_best_ratio(a, b, 1);
 }
 
 static int64_t micro(int64_t sec)
 {
-    return times(sec, MICRO);
+    return read_times(sec, MICRO);
 }
 
 static void put_source(struct bj_report_figure *f, struct bj_slice source)
@@ -421,7 +421,7 @@ static void put_cpu(struct bj_report *r, struct bj_report_figure *f)
 {
     int64_t sec = bj_report_number(r, BJ_REPORT_ELAPSED);
     f->requested =
-        micro(times(bj_report_number(r, BJ_REPORT_CPUS_REQUESTED), sec));
+        micro(read_times(bj_report_number(r, BJ_REPORT_CPUS_REQUESTED), sec));
     f->allocated = micro(bj_report_number(r, BJ_REPORT_CPU_ALLOCATED));
     f->used = bj_report_number(r, BJ_REPORT_CPU_USED);
     f->ppm = bj_report_number(r, BJ_REPORT_CPU_EFFICIENCY);
@@ -458,7 +458,7 @@ static void put_charged(struct bj_report *r, struct bj_report_figure *f)
     put_source(f, measured(r));
 }
 
-static void put_gpu(struct bj_report *r, struct bj_report_figure *f)
+static void read_put_gpu(struct bj_report *r, struct bj_report_figure *f)
 {
     int64_t gpus = bj_report_number(r, BJ_REPORT_GPUS);
     f->ppm = bj_report_number(r, BJ_REPORT_GPU_EFFICIENCY);
@@ -494,7 +494,7 @@ static void put_io(struct bj_report *r, struct bj_report_figure *f,
     put_source(f, BJ_SLICE("scheduler"));
 }
 
-static void put_energy(struct bj_report *r)
+static void read_put_energy(struct bj_report *r)
 {
     struct bj_report_figure *f = &r->figure[BJ_FIGURE_ENERGY];
     struct bj_report_figure *grams = &r->figure[BJ_FIGURE_EMISSIONS];
@@ -538,14 +538,14 @@ static void read_figures(struct bj_report *r)
     put_cpu(r, &r->figure[BJ_FIGURE_CPU]);
     put_memory(r, &r->figure[BJ_FIGURE_MEMORY]);
     put_charged(r, &r->figure[BJ_FIGURE_CHARGED]);
-    put_gpu(r, &r->figure[BJ_FIGURE_GPU]);
+    read_put_gpu(r, &r->figure[BJ_FIGURE_GPU]);
     r->figure[BJ_FIGURE_GPU_MEMORY].used =
         bj_report_number(r, BJ_REPORT_GPU_MEMORY_PEAK);
     put_source(&r->figure[BJ_FIGURE_GPU_MEMORY], measured(r));
     put_limit(r, &r->figure[BJ_FIGURE_TIME]);
     put_io(r, &r->figure[BJ_FIGURE_READ], BJ_REPORT_IO_READ, BJ_REPORT_READ);
     put_io(r, &r->figure[BJ_FIGURE_WRITE], BJ_REPORT_IO_WRITE, BJ_REPORT_WRITE);
-    put_energy(r);
+    read_put_energy(r);
     put_cost(r, &r->figure[BJ_FIGURE_COST]);
 }
 

@@ -27,7 +27,7 @@ static const char *const names[BJ_SENTENCE_COUNT] = {
 };
 
 /* The name in lower case. */
-static struct bj_slice name_of(unsigned which, char ret[NAME_MOST])
+static struct bj_slice catalogue_name_of(unsigned which, char ret[NAME_MOST])
 {
     size_t n = 0;
     for (; names[which][n] && n < NAME_MOST - 1; n++)
@@ -36,11 +36,12 @@ static struct bj_slice name_of(unsigned which, char ret[NAME_MOST])
     return (struct bj_slice){ret, n};
 }
 
-static unsigned find(struct bj_slice name)
+static unsigned catalogue_find(struct bj_slice name)
 {
     char text[NAME_MOST];
     unsigned i = 0;
-    while (i < BJ_SENTENCE_COUNT && !bj_slice_eq(name_of(i, text), name))
+    while (i < BJ_SENTENCE_COUNT &&
+           !bj_slice_eq(catalogue_name_of(i, text), name))
         i++;
     return i;
 }
@@ -55,7 +56,8 @@ static bool take_quotes(struct bj_slice name, struct bj_slice *ret)
 }
 
 /* Is it a text other than a sentence, or a text of a built-in rule? */
-static bool is_known(const struct bj_rules *rules, struct bj_slice text)
+static bool catalogue_is_known(const struct bj_rules *rules,
+                               struct bj_slice text)
 {
     struct bj_slice of_rule, advice;
     for (const char *const *t = bj_local_texts; *t; t++)
@@ -93,8 +95,8 @@ static bool has_values(struct bj_slice a, struct bj_slice b)
 /* --- the file --------------------------------------------------------------
  */
 
-static int check(struct bj_slice built_in, struct bj_slice text,
-                 struct bj_err *err)
+static int catalogue_check(struct bj_slice built_in, struct bj_slice text,
+                           struct bj_err *err)
 {
     if (text.n == 0 || text.n > TEXT_MOST)
         return bj_err_set(err, -EINVAL, "a text of 1 to %d bytes is expected",
@@ -107,16 +109,17 @@ static int check(struct bj_slice built_in, struct bj_slice text,
     return 0;
 }
 
-static int take_line(struct bj_slice line, const struct bj_rules *rules,
-                     struct bj_catalogue *c, struct bj_err *err)
+static int catalogue_take_line(struct bj_slice line,
+                               const struct bj_rules *rules,
+                               struct bj_catalogue *c, struct bj_err *err)
 {
     struct bj_slice name, rest = line;
     if (!memchr(line.p, '=', line.n) || !bj_slice_field(&rest, '=', &name))
         return bj_err_set(err, -EINVAL, "NAME = TEXT is expected");
     name = bj_slice_trim(name);
     const bool local = take_quotes(name, &name);
-    unsigned which = local ? BJ_SENTENCE_COUNT : find(name);
-    if (local ? !is_known(rules, name) : which == BJ_SENTENCE_COUNT)
+    unsigned which = local ? BJ_SENTENCE_COUNT : catalogue_find(name);
+    if (local ? !catalogue_is_known(rules, name) : which == BJ_SENTENCE_COUNT)
         return bj_err_set(err, -EINVAL,
                           "'%.*s' is not the name of a text (batchjob_stats_db "
                           "texts prints them)",
@@ -127,7 +130,8 @@ static int take_line(struct bj_slice line, const struct bj_rules *rules,
     struct bj_buf clean = {0};
     bj_buf_clean(&clean, bj_slice_trim(rest));
     const struct bj_slice text = {clean.p ? clean.p : "", clean.len};
-    int r = check(local ? name : bj_slice_str(bj_sentences[which]), text, err);
+    int r = catalogue_check(local ? name : bj_slice_str(bj_sentences[which]),
+                            text, err);
     if (r == 0 && local)
         bj_locals_add(&c->locals, name, text);
     else if (r == 0)
@@ -147,8 +151,9 @@ int bj_catalogue_parse(struct bj_slice text, const char *name,
     while (r == 0 && bj_slice_line(&text, &line)) {
         number++;
         line = bj_slice_trim(line);
-        r = line.n == 0 || *line.p == '#' ? 0
-                                          : take_line(line, rules, ret, err);
+        r = line.n == 0 || *line.p == '#'
+                ? 0
+                : catalogue_take_line(line, rules, ret, err);
         if (r < 0)
             bj_err_wrap(err, r, "%s:%" PRIu64, name, number);
     }
@@ -214,7 +219,7 @@ void bj_catalogue_print(struct bj_buf *out)
     bj_buf_str(out, "# Sentences of reports.  {1} to {5} are values with their "
                     "units.\n");
     for (unsigned i = 0; i < BJ_SENTENCE_COUNT; i++) {
-        bj_buf_slice(out, name_of(i, name));
+        bj_buf_slice(out, catalogue_name_of(i, name));
         bj_buf_printf(out, " = %s\n", bj_sentences[i]);
     }
     bj_buf_str(out, "\n# Other texts of reports, pages and mails, named by "
@@ -333,8 +338,8 @@ int bj_catalogue_levels(struct bj_db *db, struct bj_levels ret[BJ_LEVELS_COUNT],
     return r;
 }
 
-static int write_rows(struct bj_db *db, const struct bj_catalogue *c,
-                      struct bj_err *err)
+static int catalogue_write_rows(struct bj_db *db, const struct bj_catalogue *c,
+                                struct bj_err *err)
 {
     struct bj_st *st = NULL;
     char name[NAME_MOST];
@@ -344,7 +349,7 @@ static int write_rows(struct bj_db *db, const struct bj_catalogue *c,
                           &st, err);
     for (unsigned i = 0; r == 0 && i < BJ_SENTENCE_COUNT; i++)
         if (c->text[i].p)
-            r = write_row(st, name_of(i, name), c->text[i], err);
+            r = write_row(st, catalogue_name_of(i, name), c->text[i], err);
     for (size_t i = 0; r == 0 && i < c->locals.n; i++) {
         struct bj_buf quoted = {0};
         bj_buf_printf(&quoted, "\"%s\"", c->locals.text[i].english.p);
@@ -374,7 +379,7 @@ int bj_catalogue_write(struct bj_store *s, const struct bj_catalogue *c,
     int r = bj_store_begin(s, err);
     if (r < 0)
         return r;
-    r = write_rows(bj_store_db(s), c, err);
+    r = catalogue_write_rows(bj_store_db(s), c, err);
     if (r == 0)
         r = bj_store_commit(s, err);
     if (r < 0)
@@ -408,10 +413,10 @@ int bj_catalogue_use(struct bj_db *db, struct bj_report *r, struct bj_err *err)
     while (code >= 0 && (code = bj_st_row(st, err)) > 0) {
         const struct bj_slice name = bj_st_get_text(st, 0);
         const struct bj_slice text = bj_st_get_text(st, 1);
-        const unsigned which = find(name);
+        const unsigned which = catalogue_find(name);
         use_number(r, name, text);
         if (which < BJ_SENTENCE_COUNT &&
-            check(bj_slice_str(bj_sentences[which]), text, NULL) == 0)
+            catalogue_check(bj_slice_str(bj_sentences[which]), text, NULL) == 0)
             r->sentence[which] = bj_arena_copy(&r->arena, text);
     }
     bj_st_finalize(st);
@@ -426,7 +431,7 @@ int bj_catalogue_locals(struct bj_db *db, struct bj_locals *ret,
     while (code >= 0 && (code = bj_st_row(st, err)) > 0) {
         struct bj_slice name = bj_st_get_text(st, 0);
         const struct bj_slice text = bj_st_get_text(st, 1);
-        if (take_quotes(name, &name) && check(name, text, NULL) == 0)
+        if (take_quotes(name, &name) && catalogue_check(name, text, NULL) == 0)
             bj_locals_add(ret, name, text);
     }
     bj_st_finalize(st);

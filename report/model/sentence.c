@@ -243,8 +243,8 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
     [BJ_SENTENCE_LABEL_COST] = "Cost",
 };
 
-static struct bj_slice text_of(const struct bj_report *r,
-                               enum bj_sentence which)
+static struct bj_slice sentence_text_of(const struct bj_report *r,
+                                        enum bj_sentence which)
 {
     return r->sentence[which].p ? r->sentence[which]
                                 : bj_slice_str(bj_sentences[which]);
@@ -253,7 +253,7 @@ static struct bj_slice text_of(const struct bj_report *r,
 struct bj_slice bj_sentence_text(struct bj_report *r, enum bj_sentence which,
                                  const struct bj_buf *value, unsigned values)
 {
-    const struct bj_slice text = text_of(r, which);
+    const struct bj_slice text = sentence_text_of(r, which);
     struct bj_buf out = {0};
     for (size_t i = 0; i < text.n; i++) {
         const char *p = text.p + i;

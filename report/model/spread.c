@@ -45,7 +45,8 @@ struct tasks {
 };
 
 /* Read a value; true: it is known. */
-static bool value(struct tasks *t, unsigned column, struct bj_job_value *ret)
+static bool spread_value(struct tasks *t, unsigned column,
+                         struct bj_job_value *ret)
 {
     int r =
         t->code < 0 ? t->code : bj_job_read_value(t->read, column, ret, t->err);
@@ -53,19 +54,20 @@ static bool value(struct tasks *t, unsigned column, struct bj_job_value *ret)
     return r == 0 && ret->known;
 }
 
-static int64_t number(struct tasks *t, unsigned column)
+static int64_t spread_number(struct tasks *t, unsigned column)
 {
     struct bj_job_value v;
-    return value(t, column, &v) ? v.number : BJ_SQL_NULL;
+    return spread_value(t, column, &v) ? v.number : BJ_SQL_NULL;
 }
 
 static bool text_is(struct tasks *t, unsigned column, const char *text)
 {
     struct bj_job_value v;
-    return value(t, column, &v) && bj_slice_eq(v.text, bj_slice_str(text));
+    return spread_value(t, column, &v) &&
+           bj_slice_eq(v.text, bj_slice_str(text));
 }
 
-static void add(struct tasks *t, unsigned which, int64_t v)
+static void spread_add(struct tasks *t, unsigned which, int64_t v)
 {
     struct values *of = &t->of[which];
     struct bj_job_value id;
@@ -75,7 +77,7 @@ static void add(struct tasks *t, unsigned which, int64_t v)
     if (of->n > 1 && v <= of->max)
         return;
     of->max = v;
-    if (value(t, ID, &id))
+    if (spread_value(t, ID, &id))
         of->largest = bj_arena_copy(&t->r->arena, id.text);
 }
 
@@ -84,7 +86,8 @@ static void add_failed(struct tasks *t)
 {
     struct bj_report_array *a = &t->r->array;
     struct bj_job_value id;
-    if (a->failed + a->timeout + a->oom > FAILED_MOST || !value(t, ID, &id)) {
+    if (a->failed + a->timeout + a->oom > FAILED_MOST ||
+        !spread_value(t, ID, &id)) {
         a->failed_more++;
         return;
     }
@@ -92,7 +95,7 @@ static void add_failed(struct tasks *t)
     bj_buf_clean(&t->failed, id.text);
 }
 
-static void count(struct tasks *t)
+static void spread_count(struct tasks *t)
 {
     struct bj_report_array *a = &t->r->array;
     const struct {
@@ -125,7 +128,7 @@ static void count(struct tasks *t)
 static void add_cpu(struct tasks *t, int64_t used)
 {
     struct bj_report_array *a = &t->r->array;
-    int64_t had = bj_best_ratio(number(t, CPU_ALLOCATED), 1000000, 1);
+    int64_t had = bj_best_ratio(spread_number(t, CPU_ALLOCATED), 1000000, 1);
     if (had <= 0)
         return;
     a->cpu_allocated_usec += had;
@@ -152,11 +155,11 @@ static void add_cost(struct tasks *t, int64_t elapsed)
         elapsed <= 0)
         return;
     a->ran++;
-    a->energy_tasks += plus(&a->energy_uj, number(t, ENERGY));
-    a->emissions_tasks += plus(&a->emissions_ug, number(t, EMISSIONS));
-    a->cost_tasks +=
-        plus(&a->cost, number(t, COST)) && number(t, COST_MINIMUM) == 0;
-    plus(&a->not_charged, number(t, NOT_CHARGED));
+    a->energy_tasks += plus(&a->energy_uj, spread_number(t, ENERGY));
+    a->emissions_tasks += plus(&a->emissions_ug, spread_number(t, EMISSIONS));
+    a->cost_tasks += plus(&a->cost, spread_number(t, COST)) &&
+                     spread_number(t, COST_MINIMUM) == 0;
+    plus(&a->not_charged, spread_number(t, NOT_CHARGED));
     a->node_failed +=
         text_is(t, STATE, "node_fail") || text_is(t, STATE, "boot_fail");
 }
@@ -165,34 +168,35 @@ static void add_cost(struct tasks *t, int64_t elapsed)
  * is too low. */
 static int64_t peak(struct tasks *t)
 {
-    int64_t v = number(t, PEAK);
+    int64_t v = spread_number(t, PEAK);
     bool recorded = text_is(t, SOURCE, "scheduler");
-    return recorded && v == number(t, TASK_PEAK) ? BJ_SQL_NULL : v;
+    return recorded && v == spread_number(t, TASK_PEAK) ? BJ_SQL_NULL : v;
 }
 
 static void take_task(struct tasks *t)
 {
-    int64_t elapsed = number(t, ELAPSED), used = number(t, USED);
-    count(t);
+    int64_t elapsed = spread_number(t, ELAPSED), used = spread_number(t, USED);
+    spread_count(t);
     add_cpu(t, used);
     add_cost(t, elapsed);
     if (elapsed >= BJ_REPORT_LEAST_SEC) {
         t->r->array.unknown_cpu += used == BJ_SQL_NULL;
-        t->r->array.unknown_memory += number(t, PEAK) == BJ_SQL_NULL;
-        t->r->array.unknown_gpu +=
-            number(t, GPUS) > 0 && number(t, GPU_USE) == BJ_SQL_NULL;
+        t->r->array.unknown_memory += spread_number(t, PEAK) == BJ_SQL_NULL;
+        t->r->array.unknown_gpu += spread_number(t, GPUS) > 0 &&
+                                   spread_number(t, GPU_USE) == BJ_SQL_NULL;
     }
     if (!text_is(t, STATE, "completed") || elapsed == BJ_SQL_NULL)
         return;
-    add(t, BJ_SPREAD_ELAPSED, elapsed);
+    spread_add(t, BJ_SPREAD_ELAPSED, elapsed);
     if (elapsed < BJ_REPORT_LEAST_SEC)
         return;
     t->r->array.judged++;
-    add(t, BJ_SPREAD_MEMORY, peak(t));
-    add(t, BJ_SPREAD_CPU, used == BJ_SQL_NULL ? BJ_SQL_NULL : used / elapsed);
+    spread_add(t, BJ_SPREAD_MEMORY, peak(t));
+    spread_add(t, BJ_SPREAD_CPU,
+               used == BJ_SQL_NULL ? BJ_SQL_NULL : used / elapsed);
 }
 
-static int by_number(const void *a, const void *b)
+static int spread_by_number(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
@@ -204,7 +208,7 @@ static int64_t quantile(const struct values *of, int percent)
     return of->v[(of->n * percent + 99) / 100 - 1];
 }
 
-static void settle(struct tasks *t, unsigned which)
+static void spread_settle(struct tasks *t, unsigned which)
 {
     static const char *const names[] = {[BJ_SPREAD_ELAPSED] = "elapsed_seconds",
                                         [BJ_SPREAD_MEMORY] =
@@ -221,7 +225,7 @@ static void settle(struct tasks *t, unsigned which)
                                    of->largest};
     if (of->n == 0)
         return;
-    qsort(of->v, (size_t)of->n, sizeof(*of->v), by_number);
+    qsort(of->v, (size_t)of->n, sizeof(*of->v), spread_by_number);
     s->min = of->v[0];
     s->median = quantile(of, 50);
     s->p95 = quantile(of, 95);
@@ -294,7 +298,7 @@ int bj_report_spread(struct bj_db *db, int64_t job, struct bj_report *r,
     if (code < 0)
         return code;
     for (unsigned i = 0; i < BJ_SPREADS; i++)
-        settle(&t, i);
+        spread_settle(&t, i);
     ret->tasks = r->array.judged;
     ret->memory = r->array.spread[BJ_SPREAD_MEMORY].max;
     ret->elapsed = r->array.spread[BJ_SPREAD_ELAPSED].max;

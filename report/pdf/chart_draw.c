@@ -121,7 +121,7 @@ struct label {
     uint32_t colour;
 };
 
-static void put_label(struct drawing *d, const struct label *l)
+static void chart_draw_put_label(struct drawing *d, const struct label *l)
 {
     bj_sheet_text(
         d->s, &(struct bj_sheet_text){.text = l->text,
@@ -144,7 +144,7 @@ static struct bj_slice written(struct drawing *d, const struct bj_buf *b)
     return b->p ? (struct bj_slice){b->p, b->len} : BJ_SLICE("");
 }
 
-static void put_title(struct drawing *d)
+static void chart_draw_put_title(struct drawing *d)
 {
     const struct bj_chart *k = d->k;
     struct bj_buf b = {0};
@@ -154,13 +154,13 @@ static void put_title(struct drawing *d)
     if (k->all > 0)
         bj_local_put(&b, " ({%u of %u, those that differ most})", k->lines,
                      k->all);
-    put_label(d, &(struct label){.text = written(d, &b),
-                                 .x = d->x,
-                                 .y = d->y,
-                                 .width = d->width,
-                                 .size = d->size * 1.25,
-                                 .font = BJ_FONT_BOLD,
-                                 .colour = TEXT});
+    chart_draw_put_label(d, &(struct label){.text = written(d, &b),
+                                            .x = d->x,
+                                            .y = d->y,
+                                            .width = d->width,
+                                            .size = d->size * 1.25,
+                                            .font = BJ_FONT_BOLD,
+                                            .colour = TEXT});
     b.len = 0;
     if (k->kind == BJ_CHART_ROWS) {
         struct bj_buf top = {0};
@@ -173,13 +173,13 @@ static void put_title(struct drawing *d)
     } else {
         bj_chart_summary(&b, k);
     }
-    put_label(d,
-              &(struct label){.text = written(d, &b),
-                              .x = d->x,
-                              .y = d->y + TITLE * d->size,
-                              .width = d->width,
-                              .lines = lines_of_summary(k, d->width, d->size),
-                              .colour = MUTED});
+    chart_draw_put_label(
+        d, &(struct label){.text = written(d, &b),
+                           .x = d->x,
+                           .y = d->y + TITLE * d->size,
+                           .width = d->width,
+                           .lines = lines_of_summary(k, d->width, d->size),
+                           .colour = MUTED});
     bj_buf_free(&b);
 }
 
@@ -221,12 +221,12 @@ static void put_entry(struct drawing *d, unsigned i, double x, double y)
         bj_sheet_path(d->s, &(struct bj_sheet_path){mark, 2, width_of(d, i),
                                                     dash_of(d, i),
                                                     colour_of(d->k, i)});
-    put_label(d,
-              &(struct label){.text = bj_slice_str(d->k->line[i].name),
-                              .x = x + SWATCH * d->size,
-                              .y = y,
-                              .width = d->x + d->width - x - SWATCH * d->size,
-                              .colour = TEXT});
+    chart_draw_put_label(
+        d, &(struct label){.text = bj_slice_str(d->k->line[i].name),
+                           .x = x + SWATCH * d->size,
+                           .y = y,
+                           .width = d->x + d->width - x - SWATCH * d->size,
+                           .colour = TEXT});
 }
 
 static void put_legend(struct drawing *d)
@@ -257,8 +257,8 @@ static double at_y(const struct drawing *d, double v)
     return d->bottom - v / d->axis.top * (d->bottom - d->top);
 }
 
-static void put_line(struct drawing *d, double x0, double y0, double x1,
-                     double y1, uint32_t colour)
+static void chart_draw_put_line(struct drawing *d, double x0, double y0,
+                                double x1, double y1, uint32_t colour)
 {
     const double xy[] = {x0, y0, x1, y1};
     bj_sheet_path(d->s, &(struct bj_sheet_path){.xy = xy,
@@ -273,14 +273,15 @@ static void put_y_axis(struct drawing *d)
     for (unsigned i = 0; i <= n; i++) {
         const double v = d->axis.tick * i, y = at_y(d, v);
         struct bj_buf b = {0};
-        put_line(d, d->left, y, d->right, y, i == 0 ? AXIS : GRID);
+        chart_draw_put_line(d, d->left, y, d->right, y, i == 0 ? AXIS : GRID);
         bj_chart_amount(&b, d->k->unit, v);
-        put_label(d, &(struct label){.text = written(d, &b),
-                                     .x = d->x,
-                                     .y = y - 0.62 * d->size,
-                                     .width = d->left - d->x - 0.5 * d->size,
-                                     .align = RIGHT,
-                                     .colour = MUTED});
+        chart_draw_put_label(
+            d, &(struct label){.text = written(d, &b),
+                               .x = d->x,
+                               .y = y - 0.62 * d->size,
+                               .width = d->left - d->x - 0.5 * d->size,
+                               .align = RIGHT,
+                               .colour = MUTED});
         bj_buf_free(&b);
     }
 }
@@ -288,13 +289,13 @@ static void put_y_axis(struct drawing *d)
 static void put_x_label(struct drawing *d, double x, struct bj_slice text)
 {
     const double half = 3 * d->size;
-    put_line(d, x, d->bottom, x, d->bottom + 0.35 * d->size, AXIS);
-    put_label(d, &(struct label){.text = text,
-                                 .x = x - half,
-                                 .y = d->bottom + 0.45 * d->size,
-                                 .width = 2 * half,
-                                 .align = CENTRE,
-                                 .colour = MUTED});
+    chart_draw_put_line(d, x, d->bottom, x, d->bottom + 0.35 * d->size, AXIS);
+    chart_draw_put_label(d, &(struct label){.text = text,
+                                            .x = x - half,
+                                            .y = d->bottom + 0.45 * d->size,
+                                            .width = 2 * half,
+                                            .align = CENTRE,
+                                            .colour = MUTED});
 }
 
 /* The number of time labels for which there is room. */
@@ -314,12 +315,12 @@ static void put_time_axis(struct drawing *d)
     for (unsigned i = 0; i < TICKS && t <= since + d->span; i++, t += tick) {
         const double x = at_x(d, (double)(t - since));
         struct bj_buf b = {0};
-        put_line(d, x, d->top, x, d->bottom, GRID);
+        chart_draw_put_line(d, x, d->top, x, d->bottom, GRID);
         bj_chart_put_time_tick(&b, t, tick);
         put_x_label(d, x, written(d, &b));
         bj_buf_free(&b);
     }
-    put_label(
+    chart_draw_put_label(
         d, &(struct label){.text = bj_slice_str(bj_local("time since start")),
                            .x = d->left,
                            .y = d->bottom + 1.75 * d->size,
@@ -331,7 +332,8 @@ static void put_time_axis(struct drawing *d)
 /* --- lines in one diagram --------------------------------------------------
  */
 
-static bool known(const struct drawing *d, unsigned line, unsigned point)
+static bool chart_draw_known(const struct drawing *d, unsigned line,
+                             unsigned point)
 {
     return bj_chart_known(d->k->line[line].value[point]);
 }
@@ -341,7 +343,7 @@ static void trace(struct drawing *d, unsigned line)
 {
     for (unsigned i = 0; i < d->k->points; i++) {
         d->xy[2 * i] = at_x(d, (double)((int64_t)i * d->k->step));
-        d->xy[2 * i + 1] = known(d, line, i)
+        d->xy[2 * i + 1] = chart_draw_known(d, line, i)
                                ? at_y(d, d->k->line[line].value[i])
                                : __builtin_nan("");
     }
@@ -362,7 +364,7 @@ static void put_area(struct drawing *d, unsigned line, uint32_t colour)
     for (unsigned i = 0; i < n;) {
         unsigned end = i;
         trace(d, line);
-        while (end < n && known(d, line, end))
+        while (end < n && chart_draw_known(d, line, end))
             end++;
         if (end > i + 1) {
             double *p = d->xy + 2 * i;
@@ -408,7 +410,7 @@ static void put_mean(struct drawing *d, unsigned line, double y)
         bj_chart_amount(&b, d->k->unit, mean);
     else
         bj_buf_str(&b, bj_local("unknown"));
-    put_label(
+    chart_draw_put_label(
         d, &(struct label){.text = written(d, &b),
                            .x = d->right + 0.5 * d->size,
                            .y = y,
@@ -419,7 +421,7 @@ static void put_mean(struct drawing *d, unsigned line, double y)
     bj_buf_free(&b);
 }
 
-static void put_rows(struct drawing *d)
+static void chart_draw_put_rows(struct drawing *d)
 {
     const double top = d->top, bottom = d->bottom;
     const double height = (bottom - top) / d->k->lines;
@@ -435,12 +437,13 @@ static void put_rows(struct drawing *d)
                                                     .points = d->k->points,
                                                     .width = d->size * 0.12,
                                                     .colour = colours[0]});
-        put_line(d, d->left, d->bottom, d->right, d->bottom, AXIS);
-        put_label(d, &(struct label){.text = bj_slice_str(d->k->line[i].name),
-                                     .x = d->x,
-                                     .y = d->bottom - 1.5 * d->size,
-                                     .width = d->left - d->x - 0.5 * d->size,
-                                     .colour = TEXT});
+        chart_draw_put_line(d, d->left, d->bottom, d->right, d->bottom, AXIS);
+        chart_draw_put_label(
+            d, &(struct label){.text = bj_slice_str(d->k->line[i].name),
+                               .x = d->x,
+                               .y = d->bottom - 1.5 * d->size,
+                               .width = d->left - d->x - 0.5 * d->size,
+                               .colour = TEXT});
         put_mean(d, i, d->bottom - 1.5 * d->size);
     }
     d->top = d->bottom = bottom; /* no grid through the rows */
@@ -450,7 +453,7 @@ static void put_rows(struct drawing *d)
 /* --- a bar for each day ----------------------------------------------------
  */
 
-static void put_day(struct drawing *d, int64_t sec, double x)
+static void chart_draw_put_day(struct drawing *d, int64_t sec, double x)
 {
     static const char months[][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
@@ -479,15 +482,16 @@ static void put_days(struct drawing *d)
                              k->line[l].limit ? BAR_GROUND : BAR);
         }
         if (i % every == 0)
-            put_day(d, k->from + (int64_t)i * DAY, x + room / 2);
+            chart_draw_put_day(d, k->from + (int64_t)i * DAY, x + room / 2);
     }
 }
 
 /* --- the chart -------------------------------------------------------------
  */
 
-static bool begin(struct drawing *d, struct bj_sheet *s,
-                  const struct bj_chart_place *p, const struct bj_chart *k)
+static bool chart_draw_begin(struct drawing *d, struct bj_sheet *s,
+                             const struct bj_chart_place *p,
+                             const struct bj_chart *k)
 {
     *d = (struct drawing){.s = s,
                           .k = k,
@@ -511,18 +515,18 @@ void bj_chart_draw(struct bj_sheet *s, const struct bj_chart_place *p,
 {
     struct drawing d;
     bj_sheet_grow(s, p->y + bj_chart_height(k, p->width, p->size));
-    if (!begin(&d, s, p, k))
+    if (!chart_draw_begin(&d, s, p, k))
         return;
-    put_title(&d);
+    chart_draw_put_title(&d);
     if (!bj_chart_has_values(k))
-        put_label(&d,
-                  &(struct label){.text = bj_slice_str(bj_local("no values")),
-                                  .x = d.left,
-                                  .y = d.top,
-                                  .width = d.right - d.left,
-                                  .colour = MUTED});
+        chart_draw_put_label(
+            &d, &(struct label){.text = bj_slice_str(bj_local("no values")),
+                                .x = d.left,
+                                .y = d.top,
+                                .width = d.right - d.left,
+                                .colour = MUTED});
     else if (k->kind == BJ_CHART_ROWS)
-        put_rows(&d);
+        chart_draw_put_rows(&d);
     else if (k->kind == BJ_CHART_DAYS)
         put_days(&d);
     else

@@ -98,7 +98,7 @@ static int draw_images(const struct bj_json *doc,
     return r;
 }
 
-static int read_all(FILE *f, struct bj_buf *ret, struct bj_err *err)
+static int draw_read_all(FILE *f, struct bj_buf *ret, struct bj_err *err)
 {
     char piece[65536];
     size_t n;
@@ -138,7 +138,7 @@ static int convert(struct bj_buf *in, struct bj_buf *out, struct bj_err *err)
     struct bj_locals locals = {.n = 0};
     const struct bj_json *doc = NULL;
     struct bj_tz *zone = NULL;
-    int r = read_all(stdin, in, err);
+    int r = draw_read_all(stdin, in, err);
     if (r == 0)
         r = bj_json_parse(&arena, (struct bj_slice){in->p, in->len}, "report",
                           NULL, &doc, err);
@@ -184,8 +184,8 @@ int bj_draw_process(void)
 
 static atomic_uint processes;
 
-static int run(const char *program, const struct bj_buf *in, struct bj_buf *out,
-               struct bj_err *err)
+static int draw_run(const char *program, const struct bj_buf *in,
+                    struct bj_buf *out, struct bj_err *err)
 {
     const char *const argv[] = {program, BJ_DRAW_COMMAND, NULL};
     struct bj_command_result res = {.exit = -1};
@@ -246,14 +246,14 @@ int bj_draw_pdf(const char *program, const struct bj_report *report,
     bj_report_write(report, &in);
     put_charts(charts, &in);
     bj_buf_str(&in, "}");
-    int r = run(program, &in, out, err);
+    int r = draw_run(program, &in, out, err);
     bj_buf_free(&in);
     return r;
 }
 
 /* Split the output into images. */
-static int split(struct bj_slice all, unsigned n, struct bj_buf *ret,
-                 struct bj_err *err)
+static int draw_split(struct bj_slice all, unsigned n, struct bj_buf *ret,
+                      struct bj_err *err)
 {
     for (unsigned i = 0; i < n; i++) {
         uint64_t len;
@@ -278,9 +278,10 @@ int bj_draw_png(const char *program, const struct bj_charts *charts,
     bj_buf_printf(&in, "{\"width\":%u,\"scale\":%u", width, scale);
     put_charts(charts, &in);
     bj_buf_str(&in, "}");
-    int r = run(program, &in, &all, err);
+    int r = draw_run(program, &in, &all, err);
     if (r == 0)
-        r = split((struct bj_slice){all.p, all.len}, charts->charts, ret, err);
+        r = draw_split((struct bj_slice){all.p, all.len}, charts->charts, ret,
+                       err);
     bj_buf_free(&in);
     bj_buf_free(&all);
     return r;

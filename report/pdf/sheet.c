@@ -44,8 +44,8 @@ static size_t page_end(const struct bj_flow_row *row, size_t first, size_t end,
     return height_of(row, first, at) >= least ? at : alone;
 }
 
-static void place(struct bj_flow_row *row, size_t first, size_t end,
-                  unsigned page)
+static void sheet_place(struct bj_flow_row *row, size_t first, size_t end,
+                        unsigned page)
 {
     for (size_t i = first; i < end; i++) {
         row[i].page = page;
@@ -61,7 +61,7 @@ unsigned bj_flow(struct bj_flow_row *row, size_t n, double height, double least)
         while (end < n && !row[end].begins)
             end++;
         end = page_end(row, first, end, height, least);
-        place(row, first, end, pages++);
+        sheet_place(row, first, end, pages++);
         first = end;
     }
     return pages;
@@ -120,7 +120,7 @@ static void open_fonts(struct bj_sheet *s)
     s->lib.font_weight(s->font[BJ_FONT_BOLD], BJ_PANGO_BOLD);
 }
 
-static int begin(struct bj_sheet **ret, struct bj_err *err)
+static int sheet_begin(struct bj_sheet **ret, struct bj_err *err)
 {
     struct bj_sheet *s = calloc(1, sizeof(*s));
     *ret = NULL;
@@ -137,7 +137,7 @@ static int begin(struct bj_sheet **ret, struct bj_err *err)
 
 int bj_sheet_new(bool letter, struct bj_sheet **ret, struct bj_err *err)
 {
-    int r = begin(ret, err);
+    int r = sheet_begin(ret, err);
     struct bj_sheet *s = *ret;
     if (r < 0)
         return r;
@@ -153,7 +153,7 @@ int bj_sheet_new(bool letter, struct bj_sheet **ret, struct bj_err *err)
 int bj_sheet_new_image(double width, double height, double scale,
                        struct bj_sheet **ret, struct bj_err *err)
 {
-    int r = begin(ret, err);
+    int r = sheet_begin(ret, err);
     struct bj_sheet *s = *ret;
     if (r < 0)
         return r;
@@ -218,7 +218,7 @@ void bj_sheet_grow(struct bj_sheet *s, double height)
         s->row[s->rows - 1].height = height;
 }
 
-static struct mark *add(struct bj_sheet *s)
+static struct mark *sheet_add(struct bj_sheet *s)
 {
     const bool room = BJ_GROW(s->mark, s->marks + 1, s->marks_cap);
     s->failed = s->failed || !room;
@@ -232,7 +232,7 @@ static struct mark *add(struct bj_sheet *s)
 void bj_sheet_box(struct bj_sheet *s, double x, double y, double width,
                   double height, uint32_t colour)
 {
-    struct mark *m = add(s);
+    struct mark *m = sheet_add(s);
     if (!m)
         return;
     *m = (struct mark){
@@ -243,7 +243,7 @@ void bj_sheet_box(struct bj_sheet *s, double x, double y, double width,
 
 void bj_sheet_path(struct bj_sheet *s, const struct bj_sheet_path *p)
 {
-    struct mark *m = p->points > 0 ? add(s) : NULL;
+    struct mark *m = p->points > 0 ? sheet_add(s) : NULL;
     if (!m)
         return;
     m->xy = malloc(2 * p->points * sizeof(*m->xy));
@@ -333,7 +333,7 @@ static struct bj_pango_layout *layout(struct bj_sheet *s,
 
 double bj_sheet_text(struct bj_sheet *s, const struct bj_sheet_text *t)
 {
-    struct mark *m = add(s);
+    struct mark *m = sheet_add(s);
     double width = 0;
     if (!m)
         return 0;
@@ -486,8 +486,8 @@ static void describe(struct bj_sheet *s, const struct bj_sheet_about *about)
             s->lib.pdf_metadata(s->surface, i, text[i]);
 }
 
-static int finish(struct bj_sheet *s, int status, struct bj_buf *out,
-                  struct bj_err *err)
+static int sheet_finish(struct bj_sheet *s, int status, struct bj_buf *out,
+                        struct bj_err *err)
 {
     bj_buf_put(out, s->bytes.p, s->bytes.len);
     if (s->failed || s->bytes.failed || out->failed)
@@ -509,7 +509,7 @@ int bj_sheet_write_png(struct bj_sheet *s, struct bj_buf *out,
     int status = s->lib.status(s->cairo);
     if (status == 0)
         status = s->lib.png(s->surface, on_write, s);
-    return finish(s, status, out, err);
+    return sheet_finish(s, status, out, err);
 }
 
 int bj_sheet_write(struct bj_sheet *s, const struct bj_sheet_about *about,
@@ -523,5 +523,5 @@ int bj_sheet_write(struct bj_sheet *s, const struct bj_sheet_about *about,
     s->lib.surface_finish(s->surface);
     if (status == 0)
         status = s->lib.surface_status(s->surface);
-    return finish(s, status, out, err);
+    return sheet_finish(s, status, out, err);
 }

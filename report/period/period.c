@@ -99,12 +99,12 @@ void bj_period_free(struct bj_period *p)
 /* --- sums ------------------------------------------------------------------
  */
 
-static int64_t times(int64_t a, int64_t b)
+static int64_t period_times(int64_t a, int64_t b)
 {
     return bj_best_ratio(a, b, 1);
 }
 
-static void count(struct bj_period_sums *s, struct bj_slice state)
+static void period_count(struct bj_period_sums *s, struct bj_slice state)
 {
     const struct {
         const char *state;
@@ -126,25 +126,26 @@ static void count(struct bj_period_sums *s, struct bj_slice state)
             ++*states[i].to;
 }
 
-static void add(struct bj_period_sums *s, const struct bj_period_job *j,
-                const struct bj_bill *b)
+static void period_add(struct bj_period_sums *s, const struct bj_period_job *j,
+                       const struct bj_bill *b)
 {
-    count(s, j->state);
+    period_count(s, j->state);
     bj_bill_add(&s->bill, b);
 }
 
 /* Compute the figures of a bill. */
-static void settle(struct bj_period_sums *s, const struct bj_prices *prices)
+static void period_settle(struct bj_period_sums *s,
+                          const struct bj_prices *prices)
 {
     const struct bj_bill *b = &s->bill;
-    s->cpu = times(b->cpu_sec, MICRO);
-    s->cpu_known = times(b->cpu_known_sec, MICRO);
-    s->cpu_used = times(b->cpu_used_msec, 1000);
-    s->gpu = times(b->gpu_sec, MICRO);
-    s->gpu_known = times(b->gpu_known_sec, MICRO);
-    s->gpu_used = times(b->gpu_used_msec, 1000);
+    s->cpu = period_times(b->cpu_sec, MICRO);
+    s->cpu_known = period_times(b->cpu_known_sec, MICRO);
+    s->cpu_used = period_times(b->cpu_used_msec, 1000);
+    s->gpu = period_times(b->gpu_sec, MICRO);
+    s->gpu_known = period_times(b->gpu_known_sec, MICRO);
+    s->gpu_used = period_times(b->gpu_used_msec, 1000);
     s->energy_uj =
-        b->energy_cpu_sec > 0 ? times(b->energy_mj, 1000) : BJ_SQL_NULL;
+        b->energy_cpu_sec > 0 ? period_times(b->energy_mj, 1000) : BJ_SQL_NULL;
     s->energy_known = bj_bill_energy_known(b);
     s->emissions_ug = b->emissions_mj > 0 ? b->emissions_ug : BJ_SQL_NULL;
     s->emissions_known = bj_bill_emissions_known(b);
@@ -202,11 +203,13 @@ static void add_waste(struct bj_period *p, const struct bj_period_job *j,
     const int64_t memory = j->memory_bytes, peak = j->memory_peak_bytes;
     if (b->gpu_known_sec > 0)
         waste(p, BJ_WASTE_GPU,
-              times(b->gpu_known_sec, MICRO) - times(b->gpu_used_msec, 1000),
+              period_times(b->gpu_known_sec, MICRO) -
+                  period_times(b->gpu_used_msec, 1000),
               bj_best_ratio(b->gpu_used_msec, 1000, b->gpu_known_sec), j);
     if (b->gpu_sec <= 0 && b->cpu_known_sec > 0)
         waste(p, BJ_WASTE_CPU,
-              times(b->cpu_known_sec, MICRO) - times(b->cpu_used_msec, 1000),
+              period_times(b->cpu_known_sec, MICRO) -
+                  period_times(b->cpu_used_msec, 1000),
               bj_best_ratio(b->cpu_used_msec, 1000, b->cpu_known_sec), j);
     /* A job that ran out of memory needed more. */
     if (peak >= 0 && memory > peak && b->mem_mib_sec > 0 &&
@@ -250,8 +253,8 @@ void bj_period_add(struct bj_period *p, const struct bj_period_job *j)
     }
     if (j->use.end > p->last_sec)
         p->last_sec = j->use.end;
-    add(&p->all, j, &b);
-    add(group, j, &b);
+    period_add(&p->all, j, &b);
+    period_add(group, j, &b);
     add_waste(p, j, &b);
     add_findings(p, j->findings);
     period_add_day(p, j);
@@ -260,7 +263,7 @@ void bj_period_add(struct bj_period *p, const struct bj_period_job *j)
 /* --- order -----------------------------------------------------------------
  */
 
-static int by_name(struct bj_slice x, struct bj_slice y)
+static int period_by_name(struct bj_slice x, struct bj_slice y)
 {
     const size_t n = x.n < y.n ? x.n : y.n;
     const int r = n > 0 ? memcmp(x.p, y.p, n) : 0;
@@ -272,21 +275,21 @@ static int by_cpu(const void *a, const void *b)
     const struct bj_period_sums *x = a, *y = b;
     if (x->cpu != y->cpu)
         return x->cpu < y->cpu ? 1 : -1;
-    return by_name(x->name, y->name);
+    return period_by_name(x->name, y->name);
 }
 
 static int by_jobs(const void *a, const void *b)
 {
     const struct bj_period_count *x = a, *y = b;
     return x->jobs != y->jobs ? (x->jobs < y->jobs) - (x->jobs > y->jobs)
-                              : by_name(x->name, y->name);
+                              : period_by_name(x->name, y->name);
 }
 
 void bj_period_settle(struct bj_period *p)
 {
-    settle(&p->all, &p->prices);
+    period_settle(&p->all, &p->prices);
     for (size_t i = 0; i < p->groups; i++)
-        settle(&p->group[i], &p->prices);
+        period_settle(&p->group[i], &p->prices);
     if (p->groups > 0)
         qsort(p->group, p->groups, sizeof(*p->group), by_cpu);
     if (p->findings > 0)

@@ -78,7 +78,8 @@ static void put_micro(struct bj_buf *out, const char *name, int64_t v,
     bj_buf_fixed(out, (uint64_t)v, digits);
 }
 
-static void put_text(struct bj_buf *out, const char *name, struct bj_slice s)
+static void json_put_text(struct bj_buf *out, const char *name,
+                          struct bj_slice s)
 {
     bj_buf_printf(out, "\"%s\":", name);
     bj_json_string(out, s);
@@ -93,13 +94,13 @@ static void put_wasters(const struct bj_period *p, enum bj_waste which,
     for (unsigned i = 0; i < p->wasters[which]; i++) {
         const struct bj_waster *w = &p->waster[which][i];
         bj_buf_str(out, i ? ",\n{" : "\n{");
-        put_text(out, "display_id", w->id);
+        json_put_text(out, "display_id", w->id);
         bj_buf_str(out, ",");
-        put_text(out, "user", w->user);
+        json_put_text(out, "user", w->user);
         bj_buf_str(out, ",");
-        put_text(out, "name", w->name);
+        json_put_text(out, "name", w->name);
         bj_buf_str(out, ",");
-        put_text(out, "finding_names", w->findings);
+        json_put_text(out, "finding_names", w->findings);
         if (which == BJ_WASTE_MEMORY)
             bj_buf_printf(out, ",\"mib_seconds\":%" PRId64, w->amount);
         else
@@ -111,7 +112,7 @@ static void put_wasters(const struct bj_period *p, enum bj_waste which,
 }
 
 /* Append a time in UTC; null: no limit. */
-static void put_time(struct bj_buf *out, const char *name, int64_t sec)
+static void json_put_time(struct bj_buf *out, const char *name, int64_t sec)
 {
     char stamp[BJ_STAMP_MAX];
     if (sec < 0 || sec > INT64_C(253402300799))
@@ -127,15 +128,15 @@ void bj_period_json(const struct bj_period *p, struct bj_buf *out)
     bj_period_meaning(&meaning);
     out->failed |= meaning.failed;
     bj_buf_str(out, "{");
-    put_text(out, "meaning", (struct bj_slice){meaning.p, meaning.len});
+    json_put_text(out, "meaning", (struct bj_slice){meaning.p, meaning.len});
     bj_buf_free(&meaning);
     bj_buf_str(out, ",");
-    put_text(out, "time_zone", bj_slice_str(bj_tz_name(bj_tz_used())));
-    put_time(out, "since", p->since_sec);
-    put_time(out, "until", p->until_sec);
+    json_put_text(out, "time_zone", bj_slice_str(bj_tz_name(bj_tz_used())));
+    json_put_time(out, "since", p->since_sec);
+    json_put_time(out, "until", p->until_sec);
     bj_buf_str(out, ",");
     if (p->prices.currency[0])
-        put_text(out, "currency", bj_slice_str(p->prices.currency));
+        json_put_text(out, "currency", bj_slice_str(p->prices.currency));
     else
         bj_buf_str(out, "\"currency\":null");
     bj_buf_str(out, ",\n\"total\":{");
@@ -143,7 +144,7 @@ void bj_period_json(const struct bj_period *p, struct bj_buf *out)
     bj_buf_printf(out, "},\n\"%s\":[", bj_period_groups[p->by].many);
     for (size_t i = 0; i < p->groups; i++) {
         bj_buf_str(out, i ? ",\n{" : "\n{");
-        put_text(out, bj_period_groups[p->by].one, p->group[i].name);
+        json_put_text(out, bj_period_groups[p->by].one, p->group[i].name);
         bj_buf_str(out, ",");
         put_sums(out, &p->group[i]);
         bj_buf_str(out, "}");
@@ -155,7 +156,7 @@ void bj_period_json(const struct bj_period *p, struct bj_buf *out)
     for (size_t i = 0; i < p->findings; i++) {
         bj_buf_str(out, i ? "," : "");
         bj_buf_str(out, "{");
-        put_text(out, "finding", p->finding[i].name);
+        json_put_text(out, "finding", p->finding[i].name);
         bj_buf_printf(out, ",\"jobs\":%" PRId64 "}", p->finding[i].jobs);
     }
     bj_buf_str(out, "]}\n");
@@ -164,8 +165,8 @@ void bj_period_json(const struct bj_period *p, struct bj_buf *out)
 /* --- CSV -------------------------------------------------------------------
  */
 
-static void put_line(const struct bj_period *p, const char *of,
-                     const struct bj_period_sums *s, struct bj_buf *out)
+static void json_put_line(const struct bj_period *p, const char *of,
+                          const struct bj_period_sums *s, struct bj_buf *out)
 {
     struct figure f[FIGURES];
     figures_of(s, f);
@@ -191,7 +192,7 @@ void bj_period_csv(const struct bj_period *p, struct bj_buf *out)
     for (unsigned i = 0; i < FIGURES; i++)
         bj_buf_printf(out, ",%s", f[i].name);
     bj_buf_str(out, ",currency,time_zone\n");
-    put_line(p, "total", &p->all, out);
+    json_put_line(p, "total", &p->all, out);
     for (size_t i = 0; i < p->groups; i++)
-        put_line(p, bj_period_groups[p->by].one, &p->group[i], out);
+        json_put_line(p, bj_period_groups[p->by].one, &p->group[i], out);
 }

@@ -592,8 +592,8 @@ static void add_dependent(struct bj_advisor *a)
     }
 }
 
-static struct bj_slice join(struct bj_report *r, struct bj_slice a,
-                            struct bj_slice b)
+static struct bj_slice advice_join(struct bj_report *r, struct bj_slice a,
+                                   struct bj_slice b)
 {
     struct bj_buf all = {0};
     bj_buf_slice(&all, a);
@@ -609,8 +609,8 @@ static struct bj_slice join(struct bj_report *r, struct bj_slice a,
 static void put_note(struct bj_advisor *a, enum bj_sentence which)
 {
     struct bj_report *r = a->r;
-    r->next.note =
-        join(r, r->next.note, bj_sentence_text(r, which, a->value, a->values));
+    r->next.note = advice_join(r, r->next.note,
+                               bj_sentence_text(r, which, a->value, a->values));
     a->values = 0;
 }
 

@@ -25,14 +25,14 @@ static void request_lsf(struct bj_request_out *o)
 /* --- all -------------------------------------------------------------------
  */
 
-static struct bj_slice copy(struct bj_request_out *o, struct bj_buf *b)
+static struct bj_slice request_copy(struct bj_request_out *o, struct bj_buf *b)
 {
     const struct bj_slice s = {b->p, b->len};
     o->arena->failed |= b->failed;
     return b->len > 0 ? bj_arena_copy(o->arena, s) : (struct bj_slice){0};
 }
 
-static void settle(struct bj_request_out *o)
+static void request_settle(struct bj_request_out *o)
 {
     const struct bj_request_need *need = o->need;
     const bool wanted[BJ_REQUEST_PARTS] = {
@@ -45,9 +45,9 @@ static void settle(struct bj_request_out *o)
     struct bj_buf all = {0}, line = {0};
     for (unsigned i = 0; i < BJ_REQUEST_PARTS; i++) {
         struct bj_request_change *c = &o->ret->of[i];
-        c->option = copy(o, &o->option[i]);
-        c->replaces = copy(o, &o->replaces[i]);
-        c->places = copy(o, &o->places[i]);
+        c->option = request_copy(o, &o->option[i]);
+        c->replaces = request_copy(o, &o->replaces[i]);
+        c->places = request_copy(o, &o->places[i]);
         c->refused = wanted[i] && o->in[i] == 0;
         c->in = o->in[i] > 0 ? (enum bj_request_part)(o->in[i] - 1) : i;
         if (c->option.n == 0)
@@ -58,11 +58,11 @@ static void settle(struct bj_request_out *o)
                               ? ""
                               : o->directive);
         bj_buf_slice(&line, c->option);
-        c->line = copy(o, &line);
+        c->line = request_copy(o, &line);
         bj_buf_str(&all, all.len > 0 ? " " : "");
         bj_buf_slice(&all, c->option);
     }
-    o->ret->all = copy(o, &all);
+    o->ret->all = request_copy(o, &all);
     bj_buf_free(&all);
     bj_buf_free(&line);
 }
@@ -85,7 +85,7 @@ void bj_request_next(const struct bj_request_job *job,
             o.directive = systems[i].directive;
             systems[i].next(&o);
         }
-    settle(&o);
+    request_settle(&o);
     for (unsigned i = 0; i < BJ_REQUEST_PARTS; i++) {
         bj_buf_free(&o.option[i]);
         bj_buf_free(&o.replaces[i]);

@@ -71,7 +71,7 @@ static bool is_named(struct bj_slice name, enum amount a)
             bj_slice_eq(name, bj_slice_str(amounts[a].name[1])));
 }
 
-static const struct item *find(const struct items *i, const char *name)
+static const struct item *pbs_find(const struct items *i, const char *name)
 {
     for (unsigned k = 0; k < i->n; k++)
         if (bj_slice_eq(i->v[k].name, bj_slice_str(name)))
@@ -95,7 +95,7 @@ static void add_item(struct items *to, struct bj_slice word)
 /* --- reading ---------------------------------------------------------------
  */
 
-static void read_line(struct pbs *p)
+static void pbs_read_line(struct pbs *p)
 {
     struct bj_slice rest = p->job->submit_line, word, list, one;
     while (bj_slice_word(&rest, &word)) {
@@ -147,12 +147,12 @@ static void read_chunk(struct pbs *p, struct bj_slice rest)
     }
     read_amounts(c);
     c->to_count = c->count;
-    p->odd |= c->items.odd || c->count < 1 || find(&c->items, "ppn");
+    p->odd |= c->items.odd || c->count < 1 || pbs_find(&c->items, "ppn");
     p->chunks += c->count;
 }
 
 /* Only what needs no quotes in a shell. */
-static bool is_plain(struct bj_slice s)
+static bool pbs_is_plain(struct bj_slice s)
 {
     static const char more[] = "=:+._-,/@%";
     for (size_t i = 0; i < s.n; i++) {
@@ -166,7 +166,7 @@ static bool is_plain(struct bj_slice s)
 
 static void read_place(struct pbs *p)
 {
-    const struct item *own = find(&p->line, "place");
+    const struct item *own = pbs_find(&p->line, "place");
     p->place = p->job->place.n > 0 ? p->job->place
                : own               ? own->value
                                    : (struct bj_slice){0};
@@ -175,7 +175,7 @@ static void read_place(struct pbs *p)
         p->exclusive |= bj_slice_starts(one, BJ_SLICE("excl"));
         p->pack |= bj_slice_eq(one, BJ_SLICE("pack"));
     }
-    p->odd |= p->place.n > 0 && !is_plain(p->place);
+    p->odd |= p->place.n > 0 && !pbs_is_plain(p->place);
 }
 
 /* Resources of the whole job that PBS turns into chunks. */
@@ -189,17 +189,17 @@ static bool is_of_chunks(struct bj_slice name)
 
 static void read_request(struct pbs *p)
 {
-    const struct item *select = find(&p->line, "select");
+    const struct item *select = pbs_find(&p->line, "select");
     struct bj_slice rest, one;
     bool whole = false;
     for (unsigned i = 0; i < p->line.n; i++)
         whole |= is_of_chunks(p->line.v[i].name);
     p->odd |= p->line.odd || (select && whole);
-    p->limits = find(&p->line, "pmem") || find(&p->line, "pvmem");
-    p->select = select || !whole || find(&p->line, "nodes");
+    p->limits = pbs_find(&p->line, "pmem") || pbs_find(&p->line, "pvmem");
+    p->select = select || !whole || pbs_find(&p->line, "nodes");
     p->recorded = p->select && !select;
     rest = select ? select->value : p->job->select;
-    p->odd |= p->select && !is_plain(rest);
+    p->odd |= p->select && !pbs_is_plain(rest);
     while (p->select && bj_slice_field(&rest, '+', &one))
         read_chunk(p, one);
     if (!p->select) {
@@ -268,8 +268,9 @@ static bool fewer_nodes(struct pbs *p)
     struct chunk *c = only(p);
     const int64_t now = p->need->nodes;
     if (!bj_request_wants(now) || !c || !p->select || !is_spread(p) ||
-        now < 1 || now >= c->count || find(&c->items, "host") ||
-        find(&c->items, "vnode") || (p->need->one_node && !all_on_one(p, c)))
+        now < 1 || now >= c->count || pbs_find(&c->items, "host") ||
+        pbs_find(&c->items, "vnode") ||
+        (p->need->one_node && !all_on_one(p, c)))
         return false;
     c->to_count = now;
     return true;
@@ -376,7 +377,7 @@ static bool less_memory(struct pbs *p, int64_t node)
     return bj_request_saves(now, p->job->memory);
 }
 
-static void forget(struct pbs *p, enum amount a)
+static void pbs_forget(struct pbs *p, enum amount a)
 {
     for (unsigned i = 0; i < p->kinds; i++)
         p->kind[i].to[a] = -1;
@@ -392,8 +393,8 @@ static bool memory(struct pbs *p)
     if (bj_request_wants(more) ? more_memory(p, more)
                                : bj_request_wants(node) && less_memory(p, node))
         return true;
-    forget(p, MEMORY);
-    forget(p, SWAP);
+    pbs_forget(p, MEMORY);
+    pbs_forget(p, SWAP);
     /* Fewer chunks on one node keep the memory of all. */
     struct chunk *c = only(p);
     if (c && p->job->nodes == 1 && c->to_count < c->count)
@@ -459,8 +460,8 @@ static void put_chunk(const struct chunk *c, struct bj_buf *b)
         }
 }
 
-static void put(struct pbs *p, enum bj_request_part part, struct bj_buf *b,
-                struct bj_slice old)
+static void pbs_put(struct pbs *p, enum bj_request_part part, struct bj_buf *b,
+                    struct bj_slice old)
 {
     p->out->arena->failed |= b->failed;
     bj_request_put(p->out, part, (struct bj_slice){b->p, b->len}, old);
@@ -484,8 +485,8 @@ static void put_replaced(const struct pbs *p, struct bj_buf *b)
 static bool needs_place(const struct pbs *p)
 {
     const bool one = p->chunks == 1 && bj_slice_eq(p->place, BJ_SLICE("pack"));
-    return p->recorded && p->place.n > 0 && !find(&p->line, "place") && !one &&
-           !bj_slice_eq(p->place, BJ_SLICE("free"));
+    return p->recorded && p->place.n > 0 && !pbs_find(&p->line, "place") &&
+           !one && !bj_slice_eq(p->place, BJ_SLICE("free"));
 }
 
 /* All of a select is one option, with its place. */
@@ -508,7 +509,7 @@ static void put_select(struct pbs *p, const bool changed[BJ_REQUEST_PARTS])
     }
     put_replaced(p, &old);
     p->out->arena->failed |= old.failed;
-    put(p, part, &b, (struct bj_slice){old.p, old.len});
+    pbs_put(p, part, &b, (struct bj_slice){old.p, old.len});
     for (unsigned i = 0; i < BJ_REQUEST_PARTS; i++)
         if (changed[i])
             p->out->in[i] = (unsigned char)(part + 1);
@@ -526,39 +527,39 @@ static void put_job_wide(struct pbs *p)
         b.len = 0;
         bj_buf_str(&b, "-l ");
         if (put_item(c, item, &b))
-            put(p,
-                is_named(item->name, MEMORY) || is_named(item->name, SWAP)
-                    ? BJ_REQUEST_MEMORY
-                    : BJ_REQUEST_CPUS,
-                &b, item->word);
+            pbs_put(p,
+                    is_named(item->name, MEMORY) || is_named(item->name, SWAP)
+                        ? BJ_REQUEST_MEMORY
+                        : BJ_REQUEST_CPUS,
+                    &b, item->word);
     }
     if (c->to[MEMORY] >= 0 && !is_written(c, MEMORY)) {
         b.len = 0;
         bj_buf_str(&b, "-l ");
         put_amount(&b, BJ_SLICE("mem"), MEMORY, c->to[MEMORY]);
-        put(p, BJ_REQUEST_MEMORY, &b, (struct bj_slice){0});
+        pbs_put(p, BJ_REQUEST_MEMORY, &b, (struct bj_slice){0});
     }
     bj_buf_free(&b);
 }
 
-static void put_time(struct pbs *p)
+static void pbs_put_time(struct pbs *p)
 {
     const int64_t sec = p->need->time;
-    const struct item *old = find(&p->line, "walltime");
+    const struct item *old = pbs_find(&p->line, "walltime");
     struct bj_buf b = {0};
-    if (!bj_request_wants(sec) || find(&p->line, "min_walltime") ||
-        find(&p->line, "max_walltime"))
+    if (!bj_request_wants(sec) || pbs_find(&p->line, "min_walltime") ||
+        pbs_find(&p->line, "max_walltime"))
         return;
     bj_buf_printf(&b, "-l walltime=%02lld:%02lld:00", (long long)(sec / 3600),
                   (long long)(sec % 3600 / 60));
-    put(p, BJ_REQUEST_TIME, &b, old ? old->word : (struct bj_slice){0});
+    pbs_put(p, BJ_REQUEST_TIME, &b, old ? old->word : (struct bj_slice){0});
     bj_buf_free(&b);
 }
 
 void bj_request_pbs(struct bj_request_out *o)
 {
     struct pbs p = {.out = o, .job = o->job, .need = o->need};
-    read_line(&p);
+    pbs_read_line(&p);
     read_place(&p);
     read_request(&p);
     if (!p.odd) {
@@ -575,5 +576,5 @@ void bj_request_pbs(struct bj_request_out *o)
         else if (any)
             put_job_wide(&p);
     }
-    put_time(&p);
+    pbs_put_time(&p);
 }

@@ -74,9 +74,9 @@ static bool may_have_more(struct bj_slice rest)
     return false;
 }
 
-static void note(struct bj_slurm *s, const struct bj_sbatch_option *k,
-                 struct bj_slice word, struct bj_slice name,
-                 struct bj_slice value)
+static void slurm_note(struct bj_slurm *s, const struct bj_sbatch_option *k,
+                       struct bj_slice word, struct bj_slice name,
+                       struct bj_slice value)
 {
     if (k->opt == BJ_SBATCH_SHAPE)
         s->shape = true;
@@ -134,7 +134,7 @@ static bool take_option(struct bj_slurm *s, struct bj_slice word,
             return false;
         word.n = (size_t)(value.p + value.n - word.p);
     }
-    note(s, k, word, name, value);
+    slurm_note(s, k, word, name, value);
     if (k->opt == BJ_SBATCH_WRAP) {
         s->script = may_have_more(*rest);
         s->wraps = true;
@@ -143,7 +143,7 @@ static bool take_option(struct bj_slurm *s, struct bj_slice word,
     return true;
 }
 
-static void read_line(struct bj_slurm *s)
+static void slurm_read_line(struct bj_slurm *s)
 {
     struct bj_slice rest = s->job->submit_line, word;
     if (!bj_slice_word(&rest, &word))
@@ -304,7 +304,7 @@ static void read_tasks(struct bj_slurm *s)
  * odd, shape, tasks and task_cpus. */
 static void slurm_read(struct bj_slurm *s)
 {
-    read_line(s);
+    slurm_read_line(s);
     read_script(s);
     read_values(s);
     read_tasks(s);
@@ -321,7 +321,7 @@ static enum bj_slurm_opt slurm_memory(const struct bj_slurm *s)
 /* --- words -----------------------------------------------------------------
  */
 
-static void put_time(struct bj_buf *b, int64_t sec)
+static void slurm_put_time(struct bj_buf *b, int64_t sec)
 {
     const long long hours = sec / 3600, minutes = sec % 3600 / 60;
     if (hours >= 24)
@@ -331,13 +331,13 @@ static void put_time(struct bj_buf *b, int64_t sec)
         bj_buf_printf(b, "%02lld:%02lld:00", hours, minutes);
 }
 
-static void put_value(struct bj_buf *b, const struct bj_slurm *s,
-                      enum bj_slurm_opt opt)
+static void slurm_put_value(struct bj_buf *b, const struct bj_slurm *s,
+                            enum bj_slurm_opt opt)
 {
     static const char *const units[] = {"G", "M"};
     struct bj_slice around[2] = {{0}, {0}};
     if (opt == TIME)
-        put_time(b, s->to[opt]);
+        slurm_put_time(b, s->to[opt]);
     else if (opt == MEM || opt == MEM_CPU || opt == MEM_GPU)
         bj_request_put_memory(b, units, s->to[opt]);
     else {
@@ -385,7 +385,7 @@ static void slurm_write(struct bj_slurm *s)
             bj_buf_slice(&b, s->o[i].name);
             bj_buf_str(&b, s->o[i].name.n > 2 ? "=" : " ");
         }
-        put_value(&b, s, i);
+        slurm_put_value(&b, s, i);
         s->out->arena->failed |= b.failed;
         bj_request_put(s->out, s->part[i], (struct bj_slice){b.p, b.len}, old);
         if (old.n > 0)

@@ -108,8 +108,8 @@ static void begin_loading(struct copy *c, const struct pair *p, int64_t day,
     ret->end = find_column(columns, "end");
 }
 
-static int keep(const struct loading *l, const struct bj_value *v,
-                struct bj_err *err)
+static int copy_keep(const struct loading *l, const struct bj_value *v,
+                     struct bj_err *err)
 {
     int r = bj_copy_days_add(l->c->to_days, l->day, v[l->id].i64, err);
     if (r < 0 || l->c->group != &bj_month_jobs)
@@ -126,12 +126,13 @@ static int load_row(void *ctx, struct bj_value *ret, struct bj_err *err)
 {
     struct loading *l = ctx;
     int r = bj_copy_rows_next(l->rows, ret, err);
-    int kept = r > 0 && l->id >= 0 ? keep(l, ret, err) : 0;
+    int kept = r > 0 && l->id >= 0 ? copy_keep(l, ret, err) : 0;
     return kept < 0 ? kept : r;
 }
 
 /* Write the rows of a day, or all rows, and compare them. */
-static int load(struct copy *c, struct pair *p, int64_t day, struct bj_err *err)
+static int copy_load(struct copy *c, struct pair *p, int64_t day,
+                     struct bj_err *err)
 {
     const struct bj_copy_names *columns = bj_copy_rows_columns(p->from);
     struct loading l;
@@ -156,8 +157,8 @@ static int load(struct copy *c, struct pair *p, int64_t day, struct bj_err *err)
 }
 
 /* Compare the rows of a day, or all rows: 1 if they are equal. */
-static int compare(struct copy *c, struct pair *p, int64_t day,
-                   struct bj_err *err)
+static int copy_compare(struct copy *c, struct pair *p, int64_t day,
+                        struct bj_err *err)
 {
     struct bj_copy_sum is;
     int r = bj_copy_rows_read(p->from, c->from_days, day, &p->sum, err);
@@ -166,8 +167,8 @@ static int compare(struct copy *c, struct pair *p, int64_t day,
     return r < 0 ? r : memcmp(&is, &p->sum, sizeof(is)) == 0;
 }
 
-static int report(struct copy *c, const struct pair *p, int64_t day,
-                  bool written, struct bj_err *err)
+static int copy_report(struct copy *c, const struct pair *p, int64_t day,
+                       bool written, struct bj_err *err)
 {
     return c->c->equal(
         c->c->ctx,
@@ -183,7 +184,7 @@ static int compare_day(struct copy *c, int64_t day, struct bj_err *err)
 {
     int r = 1;
     for (int i = 0; r > 0 && i < c->pairs; i++)
-        r = compare(c, &c->pair[i], day, err);
+        r = copy_compare(c, &c->pair[i], day, err);
     return r;
 }
 
@@ -220,7 +221,7 @@ static int write_day(struct copy *c, int64_t day, struct bj_err *err)
                 : 0;
     bj_job_months_begin(&c->months, to);
     for (int i = 0; r == 0 && i < c->pairs; i++)
-        r = load(c, &c->pair[i], day, err);
+        r = copy_load(c, &c->pair[i], day, err);
     return r == 0 ? bj_job_months_flush(&c->months, err) : r;
 }
 
@@ -247,7 +248,7 @@ static int copy_day(struct copy *c, int64_t day, struct bj_err *err)
     if (r >= 0 && !equal)
         r = replace_day(c, day, there, err);
     for (int i = 0; r >= 0 && i < c->pairs; i++)
-        r = report(c, &c->pair[i], day, !equal, err);
+        r = copy_report(c, &c->pair[i], day, !equal, err);
     return r < 0 ? r : 0;
 }
 
@@ -310,13 +311,13 @@ static bool is_in(const struct bj_month_group *g, const char *table)
     return *t;
 }
 
-static int write_all(struct copy *c, struct pair *p, struct bj_err *err)
+static int copy_write_all(struct copy *c, struct pair *p, struct bj_err *err)
 {
     int r = bj_store_begin(c->to, err);
     if (r == 0)
         r = bj_st_run(p->drop, err);
     if (r == 0)
-        r = load(c, p, BJ_SQL_NULL, err);
+        r = copy_load(c, p, BJ_SQL_NULL, err);
     return r == 0 ? bj_store_commit(c->to, err) : r;
 }
 
@@ -324,10 +325,10 @@ static int copy_table(struct copy *c, const char *table, struct bj_err *err)
 {
     struct pair p = {0};
     int r = open_pair(c, table, NULL, &p, err);
-    int equal = r < 0 ? r : compare(c, &p, BJ_SQL_NULL, err);
-    r = equal == 0 ? write_all(c, &p, err) : equal;
+    int equal = r < 0 ? r : copy_compare(c, &p, BJ_SQL_NULL, err);
+    r = equal == 0 ? copy_write_all(c, &p, err) : equal;
     if (r >= 0)
-        r = report(c, &p, BJ_SQL_NULL, equal == 0, err);
+        r = copy_report(c, &p, BJ_SQL_NULL, equal == 0, err);
     close_pair(&p);
     return r;
 }
@@ -348,7 +349,7 @@ static int copy_tables(struct copy *c, struct bj_err *err)
 /* --- stores --------------------------------------------------------------- */
 
 /* The target may be an empty store, an unfinished copy, or an earlier copy. */
-static int begin(struct copy *c, struct bj_err *err)
+static int copy_begin(struct copy *c, struct bj_err *err)
 {
     struct bj_db *to = bj_store_db(c->to);
     enum bj_schema_copy copy = BJ_SCHEMA_OWN;
@@ -370,7 +371,7 @@ static int begin(struct copy *c, struct bj_err *err)
     return r < 0 ? r : bj_schema_set_copy(to, BJ_SCHEMA_COPYING, err);
 }
 
-static int end(struct copy *c, struct bj_err *err)
+static int copy_end(struct copy *c, struct bj_err *err)
 {
     struct bj_db *to = bj_store_db(c->to);
     int r = bj_db_dialect(to) == BJ_DIALECT_POSTGRESQL
@@ -379,14 +380,14 @@ static int end(struct copy *c, struct bj_err *err)
     return r < 0 ? r : bj_schema_set_copy(to, BJ_SCHEMA_IS_COPY, err);
 }
 
-static int copy(struct copy *c, struct bj_err *err)
+static int copy_copy(struct copy *c, struct bj_err *err)
 {
     struct bj_db *from = bj_store_db(c->from), *to = bj_store_db(c->to);
     int r = bj_db_references(to, false, err);
     if (r == 0)
         r = bj_db_begin(from, BJ_BEGIN_SNAPSHOT, err);
     if (r == 0)
-        r = begin(c, err);
+        r = copy_begin(c, err);
     if (r == 0)
         r = bj_copy_numbers_new(from, to, &c->numbers, err);
     if (r == 0)
@@ -396,7 +397,7 @@ static int copy(struct copy *c, struct bj_err *err)
     if (r == 0)
         r = copy_tables(c, err);
     if (r == 0)
-        r = end(c, err);
+        r = copy_end(c, err);
     bj_copy_numbers_free(c->numbers);
     return r;
 }
@@ -415,7 +416,7 @@ int bj_copy_store(const struct bj_copy *what, struct bj_err *err)
             &(struct bj_store_options){.path = what->to, .copy = true}, &c->to,
             err);
     if (r == 0)
-        r = copy(c, err);
+        r = copy_copy(c, err);
     bj_store_close(c->to);
     bj_store_close(c->from);
     free(c);

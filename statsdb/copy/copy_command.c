@@ -21,7 +21,7 @@ struct report {
     } table[BJ_COPY_NAMES];
 };
 
-static void put_day(int64_t day, char *ret, size_t size)
+static void command_put_day(int64_t day, char *ret, size_t size)
 {
     struct bj_civil c = {0};
     if (day == BJ_SQL_NULL || day == 0) {
@@ -32,7 +32,7 @@ static void put_day(int64_t day, char *ret, size_t size)
     snprintf(ret, size, "%04d-%02u-%02u", c.year, c.month, c.day);
 }
 
-static int find(struct report *r, const char *table)
+static int command_find(struct report *r, const char *table)
 {
     int i = 0;
     while (i < r->n && strcmp(r->table[i].name, table) != 0)
@@ -47,8 +47,8 @@ static int on_equal(void *ctx, const struct bj_copy_equal *e,
 {
     struct report *r = ctx;
     char day[32];
-    int i = find(r, e->table);
-    put_day(e->day, day, sizeof(day));
+    int i = command_find(r, e->table);
+    command_put_day(e->day, day, sizeof(day));
     if (i == BJ_COPY_NAMES)
         return bj_err_set(err, -E2BIG, "copy: too many tables");
     r->table[i].rows += e->sum.rows;
@@ -63,7 +63,8 @@ static int on_equal(void *ctx, const struct bj_copy_equal *e,
     return 0;
 }
 
-static int run(const struct bj_copy *what, struct report *r, struct bj_err *err)
+static int command_run(const struct bj_copy *what, struct report *r,
+                       struct bj_err *err)
 {
     int rc = bj_copy_store(what, err);
     if (isatty(STDERR_FILENO))
@@ -93,7 +94,7 @@ int bj_copy_command(const struct bj_statsdb_conf *conf, const atomic_bool *stop,
         return bj_file_fail(err, -errno, "proof:", AT_FDCWD, proof, W_OK);
     if (r.proof)
         fputs("table,day,rows,sum,hash\n", r.proof);
-    int rc = run(&what, &r, err);
+    int rc = command_run(&what, &r, err);
     if (r.proof && fclose(r.proof) != 0 && rc == 0)
         rc = bj_err_set(err, -errno, "proof: %s", proof);
     return rc;
@@ -143,7 +144,7 @@ int bj_backup_command(const struct bj_statsdb_conf *conf, const char *file,
                                  .stop = stop,
                                  .equal = on_equal,
                                  .ctx = &r};
-    return bj_db_is_file(file) ? run(&what, &r, err)
+    return bj_db_is_file(file) ? command_run(&what, &r, err)
                                : bj_err_set(err, -EINVAL,
                                             "backup: '%.60s' is not the name of"
                                             " a file; see copy",

@@ -17,7 +17,7 @@ struct bj_copy_days {
     bool is_new; /* the day has just begun */
 };
 
-static int64_t day_of(int64_t sec)
+static int64_t days_day_of(int64_t sec)
 {
     return bj_job_number_time(bj_job_number_first(sec)) / DAY;
 }
@@ -45,8 +45,8 @@ static int add_range(struct bj_copy_days *d, int64_t day, int64_t first,
     return bj_st_run(d->add, err);
 }
 
-static int fill(struct bj_copy_days *d, struct bj_db *db,
-                const struct bj_month_group *g, struct bj_err *err)
+static int days_fill(struct bj_copy_days *d, struct bj_db *db,
+                     const struct bj_month_group *g, struct bj_err *err)
 {
     struct bj_buf sql = {0};
     struct bj_st *st = NULL;
@@ -55,7 +55,7 @@ static int fill(struct bj_copy_days *d, struct bj_db *db,
                   g->tables[0]);
     int r = bj_db_prepare_buf(db, &sql, &st, err);
     while (r == 0 && (r = bj_st_row(st, err)) > 0) {
-        int64_t of = day_of(bj_st_get_i64(st, 1));
+        int64_t of = days_day_of(bj_st_get_i64(st, 1));
         r = of != day && day >= 0 ? add_range(d, day, first, last, err) : 0;
         last = bj_st_get_i64(st, 0);
         first = of == day ? first : last;
@@ -91,7 +91,7 @@ static int make_list(struct bj_copy_days *d, struct bj_db *db,
                        err);
     for (size_t i = 0; r == 0 && i < sizeof(texts) / sizeof(texts[0]); i++)
         r = bj_db_prepare(d->list, texts[i].sql, texts[i].st, err);
-    return r < 0 ? r : fill(d, db, g, err);
+    return r < 0 ? r : days_fill(d, db, g, err);
 }
 
 int bj_copy_days_new(struct bj_db *db, const struct bj_month_group *g,

@@ -70,7 +70,8 @@ static const struct {
  */
 
 /* 1: added; 0: the row has a number, or another one has this. */
-static int add(struct map *m, int64_t was, int64_t v, struct bj_err *err)
+static int numbers_add(struct map *m, int64_t was, int64_t v,
+                       struct bj_err *err)
 {
     bj_st_bind_i64(m->add, 1, was);
     bj_st_bind_i64(m->add, 2, v);
@@ -84,7 +85,7 @@ static int add_following(struct map *m, int64_t was, int64_t v,
 {
     const int64_t first = v;
     int r;
-    while ((r = add(m, was, v, err)) == 0) {
+    while ((r = numbers_add(m, was, v, err)) == 0) {
         v = bj_job_number_next(v);
         if (v == first)
             return bj_err_set(err, -E2BIG,
@@ -96,7 +97,7 @@ static int add_following(struct map *m, int64_t was, int64_t v,
 /* Add the number in an earlier copy, or the next number. */
 static int add_next(struct map *m, int64_t was, struct bj_err *err)
 {
-    int r = add(m, was, m->upto + 1, err);
+    int r = numbers_add(m, was, m->upto + 1, err);
     m->upto += r > 0;
     return r;
 }
@@ -109,14 +110,14 @@ static int fill_earlier(struct map *m, const struct kind *k, struct bj_db *to,
     int r = bj_db_prepare(to, k->sql, &st, err);
     while (r >= 0 && (r = bj_st_row(st, err)) > 0) {
         m->upto = bj_st_get_i64(st, 0);
-        r = add(m, k->number_of(st), m->upto, err);
+        r = numbers_add(m, k->number_of(st), m->upto, err);
     }
     bj_st_finalize(st);
     return r;
 }
 
-static int fill(struct map *m, const struct kind *k, struct bj_db *from,
-                struct bj_err *err)
+static int numbers_fill(struct map *m, const struct kind *k, struct bj_db *from,
+                        struct bj_err *err)
 {
     struct bj_st *st = NULL;
     int r = bj_db_prepare(from, k->sql, &st, err);
@@ -129,8 +130,8 @@ static int fill(struct map *m, const struct kind *k, struct bj_db *from,
     return r;
 }
 
-static int make(struct map *m, const struct kind *k, struct bj_db *from,
-                struct bj_db *to, struct bj_err *err)
+static int numbers_make(struct map *m, const struct kind *k, struct bj_db *from,
+                        struct bj_db *to, struct bj_err *err)
 {
     const struct bj_db_options none = {.create = true};
     int r = bj_db_open(&none, &m->db, err);
@@ -151,7 +152,7 @@ static int make(struct map *m, const struct kind *k, struct bj_db *from,
     if (r == 0 && !m->follow)
         r = fill_earlier(m, k, to, err);
     if (r == 0)
-        r = fill(m, k, from, err);
+        r = numbers_fill(m, k, from, err);
     if (m->follow)
         m->upto = INT64_MAX;
     return r;
@@ -166,7 +167,7 @@ int bj_copy_numbers_new(struct bj_db *from, struct bj_db *to,
     struct bj_copy_numbers *n = calloc(1, sizeof(*n));
     int r = n ? 0 : bj_err_set(err, -ENOMEM, "copy");
     for (int i = 0; r == 0 && i < MAPS; i++)
-        r = make(&n->map[i], &kinds[i], from, to, err);
+        r = numbers_make(&n->map[i], &kinds[i], from, to, err);
     if (r < 0) {
         bj_copy_numbers_free(n);
         return r;

@@ -87,7 +87,7 @@ static int read_columns(struct bj_db *db, const char *table,
 
 /* --- rows ----------------------------------------------------------------- */
 
-static int prepare(struct bj_copy_rows *r, struct bj_err *err)
+static int rows_prepare(struct bj_copy_rows *r, struct bj_err *err)
 {
     struct bj_buf sql = {0};
     const struct bj_copy_from *f = &r->from;
@@ -112,7 +112,7 @@ int bj_copy_rows_new(const struct bj_copy_from *from, struct bj_copy_rows **ret,
     rows->from = *from;
     int r = read_columns(from->db, from->table, &rows->columns, err);
     if (r == 0)
-        r = prepare(rows, err);
+        r = rows_prepare(rows, err);
     if (r < 0) {
         bj_copy_rows_free(rows);
         return r;
@@ -147,7 +147,7 @@ void bj_copy_rows_begin(struct bj_copy_rows *r, struct bj_copy_days *days,
 }
 
 /* Go to the next row, in the next range if necessary: 1, or 0. */
-static int step(struct bj_copy_rows *r, struct bj_err *err)
+static int rows_step(struct bj_copy_rows *r, struct bj_err *err)
 {
     for (;;) {
         int64_t first, last;
@@ -214,7 +214,7 @@ int bj_copy_rows_next(struct bj_copy_rows *rows, struct bj_value *ret,
 {
     if (rows->sum.rows % STOP_ROWS == 0 && atomic_load(rows->from.stop))
         return bj_err_set(err, -EINTR, "copy: stopped; run it again to go on");
-    int r = step(rows, err);
+    int r = rows_step(rows, err);
     if (r <= 0)
         return r;
     rows->bytes.len = 0;

@@ -42,7 +42,7 @@ static void problem(struct check *c, const char *option, int code,
                what);
 }
 
-static bool is_set(const char *text)
+static bool check_is_set(const char *text)
 {
     return text && text[0];
 }
@@ -52,7 +52,7 @@ static void check_path(struct check *c, const char *option, const char *path,
                        int mode)
 {
     char what[128];
-    if (!is_set(path) || faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0)
+    if (!check_is_set(path) || faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0)
         return;
     int why = -errno;
     snprintf(what, sizeof(what), "%s%s%s:", c->cluster ? c->cluster : "",
@@ -64,7 +64,7 @@ static void check_command(struct check *c, const char *option, const char *name)
 {
     struct bj_err why = {0};
     char found[PATH_MAX], text[320];
-    if (is_set(name) &&
+    if (check_is_set(name) &&
         bj_command_find(name, BJ_COMMAND_PATH, found, sizeof(found), &why) < 0)
         problem(c, option, -EINVAL, bj_err_reason(&why, text, sizeof(text)));
 }
@@ -98,7 +98,7 @@ static void check_folder_of(struct check *c, const char *option,
 
 static void check_prometheus(struct check *c, const struct bj_prom_conf *p)
 {
-    if (!is_set(p->url))
+    if (!check_is_set(p->url))
         return;
     check_secret(c, "prometheus.password-file", p->password_file);
     check_secret(c, "prometheus.token-file", p->token_file);
@@ -155,7 +155,7 @@ int bj_check_config(const struct bj_statsdb_conf *conf, struct bj_err *err)
         check_path(&c, "store.path", conf->path, R_OK | W_OK);
     if (file)
         check_folder_of(&c, "store.path", conf->path);
-    if (is_set(conf->metrics_file))
+    if (check_is_set(conf->metrics_file))
         check_folder_of(&c, "metrics.file", conf->metrics_file);
     for (size_t i = 0; i < conf->clusters; i++)
         check_cluster(&c, &conf->cluster[i]);
@@ -234,8 +234,8 @@ struct found {
     const char *label;
 };
 
-static int take(void *ctx, const struct bj_json *metric,
-                const struct bj_json *value, struct bj_err *err)
+static int check_take(void *ctx, const struct bj_json *metric,
+                      const struct bj_json *value, struct bj_err *err)
 {
     struct found *f = ctx;
     int64_t v, sec;
@@ -263,7 +263,7 @@ static int ask(struct found *f, const char *by, struct bj_slice match,
                   by ? " by (" : "", by ? by : "", by ? ") " : "", (int)match.n,
                   match.p ? match.p : "");
     bj_buf_put(&q, "", 1);
-    const struct bj_prom_sink sink = {.ctx = f, .series = take};
+    const struct bj_prom_sink sink = {.ctx = f, .series = check_take};
     int r = q.failed ? bj_err_set(err, -ENOMEM, "prometheus")
                      : bj_prom_query(f->prom, q.p, now_sec, &sink, err);
     bj_buf_free(&q);

@@ -146,7 +146,7 @@ enum {
 /* --- one request --------------------------------------------------------
  */
 
-static void on_progress(void *ctx, const struct bj_sacct_counts *counts)
+static void daemon_on_progress(void *ctx, const struct bj_sacct_counts *counts)
 {
     struct bj_daemon_source *s = ctx;
     uint64_t lines = counts->lines - s->lines;
@@ -271,7 +271,7 @@ static int request_window(struct bj_daemon *d, struct bj_daemon_source *s,
                                 .batch_lines = dry ? 0 : d->conf->batch_lines,
                                 .stop = &d->stop->now,
                                 .ctx = s,
-                                .progress = on_progress,
+                                .progress = daemon_on_progress,
                                 .bad = daemon_on_bad};
     struct bj_upsert_counts was = *bj_upsert_counts(d->upsert);
     struct bj_sacct_counts n;
@@ -296,7 +296,7 @@ static int request_window(struct bj_daemon *d, struct bj_daemon_source *s,
         return r;
     s->covered = w->after;
     daemon_count(&d->report[s - d->source], &n);
-    on_progress(s, &n);
+    daemon_on_progress(s, &n);
     if (s->bad > BJ_DAEMON_BAD_LOGGED)
         bj_log(BJ_LOG_WARN, NULL, "%s: %u more such lines", s->conf->name,
                s->bad - BJ_DAEMON_BAD_LOGGED);
@@ -399,8 +399,8 @@ static int daemon_import(struct bj_daemon *d, struct bj_daemon_source *s,
 }
 
 /* The time of the import shows how current the running jobs are. */
-static int commit(struct bj_daemon *d, const struct bj_daemon_source *s,
-                  enum bj_snapshot_kind kind, struct bj_err *err)
+static int daemon_commit(struct bj_daemon *d, const struct bj_daemon_source *s,
+                         enum bj_snapshot_kind kind, struct bj_err *err)
 {
     const int64_t now = daemon_wall_sec();
     int r = bj_upsert_ready(d->upsert, err);
@@ -427,7 +427,8 @@ static int take_snapshot(struct bj_daemon *d, struct bj_daemon_source *s,
     int r = follow ? bj_source_follow_run(follow, &run, dry, &n, err)
                    : bj_source_snapshot_run(kind, s->conf, &run, &n, err);
     if (r == 0 && !follow)
-        r = dry ? bj_upsert_flush(d->upsert, err) : commit(d, s, kind, err);
+        r = dry ? bj_upsert_flush(d->upsert, err)
+                : daemon_commit(d, s, kind, err);
     if (r == 0 && !follow && d->conf->online)
         r = bj_check_seen(bj_store_db(d->store), s->conf->name, err);
     if (!follow && (r < 0 || dry))

@@ -12,7 +12,7 @@ enum { FOUND = 64, NUMBER = 32 };
 
 /* Format a value of a fact, or (fact -1) of another number: integers with all
  * digits, else four digits. */
-static const char *text_of(int fact, double v, char to[NUMBER])
+static const char *rules_command_text_of(int fact, double v, char to[NUMBER])
 {
     if (isnan(v))
         return "unknown";
@@ -35,7 +35,7 @@ static void put_facts(const struct bj_derive_facts *f, struct bj_buf *out)
     bj_buf_str(out, "\n\nFacts:\n");
     for (int i = 0; i < BJ_FACT_COUNT; i++)
         bj_buf_printf(out, "    %-18s %s\n", bj_fact_name(i),
-                      text_of(i, f->fact[i], number));
+                      rules_command_text_of(i, f->fact[i], number));
 }
 
 static void put_verdict(const struct bj_rule_trace *t, struct bj_buf *out)
@@ -61,9 +61,10 @@ static void put_rule(const struct bj_rule_trace *t, struct bj_buf *out)
         int fact = row->left_by < 0 ? row->left : -1;
         bj_buf_printf(out, "    %-3s  %.*s: %s", t->row[i].holds ? "yes" : "no",
                       (int)t->row[i].text.n, t->row[i].text.p,
-                      text_of(fact, t->row[i].left, number));
+                      rules_command_text_of(fact, t->row[i].left, number));
         if (row->right >= 0 || row->right_by >= 0)
-            bj_buf_printf(out, ", %s", text_of(-1, t->row[i].right, number));
+            bj_buf_printf(out, ", %s",
+                          rules_command_text_of(-1, t->row[i].right, number));
         bj_buf_str(out, "\n");
     }
 }

@@ -148,7 +148,7 @@ static int take_feed(struct bj_work *w, uint64_t wall, struct bj_err *err)
 }
 
 /* End a transaction with factors. */
-static int finish(struct bj_work *w, int r, struct bj_err *err)
+static int work_finish(struct bj_work *w, int r, struct bj_err *err)
 {
     int64_t again = r == 0 ? bj_factors_flush(w->factors, err) : 0;
     r = again < 0 ? (int)again : r;
@@ -182,7 +182,7 @@ static int work_feed(struct bj_work *w, struct bj_err *err)
     int r = bj_store_begin(w->store, err);
     if (r < 0)
         return r;
-    return finish(w, take_feed(w, now.wall_sec, err), err);
+    return work_finish(w, take_feed(w, now.wall_sec, err), err);
 }
 
 /* --- from Prometheus -------------------------------------------------------
@@ -213,7 +213,8 @@ struct samples {
 
 enum { FACTORS_MAX = 200000 };
 
-static int keep(struct samples *t, const struct sample *one, struct bj_err *err)
+static int work_keep(struct samples *t, const struct sample *one,
+                     struct bj_err *err)
 {
     if (t->n == FACTORS_MAX)
         return bj_err_set(err, -EFBIG, "more than %d factors", FACTORS_MAX);
@@ -263,7 +264,7 @@ static int on_factors(void *ctx, const struct bj_json *metric,
             continue;
         f->start_sec = year || constant ? 0 : (uint64_t)at;
         f->end_sec = year || constant ? 0 : f->start_sec + QUARTER;
-        r = keep(t, &one, err);
+        r = work_keep(t, &one, err);
     }
     return r;
 }
@@ -327,7 +328,7 @@ static int work_prom_factors(struct bj_work *w, struct bj_work_prom *p,
     free(t.v);
     if (r == 0)
         r = bj_covered_write(w->store, p->conf->name, source, &c, err);
-    return finish(w, r, err);
+    return work_finish(w, r, err);
 }
 
 enum {
@@ -432,7 +433,7 @@ static int check_hosts(const struct bj_work *w, struct bj_err *err)
     return r;
 }
 
-static int start(struct bj_work *w, struct bj_err *err)
+static int work_start(struct bj_work *w, struct bj_err *err)
 {
     const struct bj_statsdb_conf *conf = w->conf;
     int r = bj_work_check(conf, err);
@@ -476,7 +477,7 @@ int bj_work_new(const struct bj_statsdb_conf *conf, struct bj_store *store,
     w->prom_history = calloc(n, sizeof(*w->prom_history));
     w->pue_done = calloc(n, sizeof(*w->pue_done));
     int r = w->prom && w->prom_cluster && w->prom_history && w->pue_done
-                ? start(w, err)
+                ? work_start(w, err)
                 : bj_err_set(err, -ENOMEM, "work");
     if (r < 0) {
         bj_work_free(w);
@@ -550,8 +551,8 @@ static int derive(struct bj_work *w, struct bj_err *err)
 }
 
 /* Retry a failing server later; its jobs wait. */
-static uint64_t failed(struct bj_work *w, struct bj_work_prom *p,
-                       unsigned *failures, const struct bj_err *why)
+static uint64_t work_failed(struct bj_work *w, struct bj_work_prom *p,
+                            unsigned *failures, const struct bj_err *why)
 {
     uint64_t wait = bj_retry_sec(failures);
     p->errors++;
@@ -567,7 +568,7 @@ static int query_jobs(struct bj_work *w, struct bj_work_prom *p,
     uint64_t began = bj_clock_boot_usec();
     int n = bj_measure_step(p->measure, wall_sec(), err);
     if (n < 0) {
-        p->due_usec = failed(w, p, &p->failures, err);
+        p->due_usec = work_failed(w, p, &p->failures, err);
         p->done = true;
         return n;
     }
@@ -589,7 +590,7 @@ static int query_factors(struct bj_work *w, struct bj_work_prom *p,
 {
     int r = work_prom_factors(w, p, wall_sec(), err);
     if (r < 0) {
-        p->factors_due_usec = failed(w, p, &p->factors_failures, err);
+        p->factors_due_usec = work_failed(w, p, &p->factors_failures, err);
         p->factors_done = true;
         return r;
     }

@@ -110,7 +110,7 @@ static struct bj_bill all_of(const struct bj_bill_job *j)
 enum { SUMS = sizeof(struct bj_bill) / sizeof(int64_t) };
 _Static_assert(sizeof(struct bj_bill) == SUMS * sizeof(int64_t), "only sums");
 
-static int64_t *sum_of(struct bj_bill *b, unsigned i)
+static int64_t *bill_sum_of(struct bj_bill *b, unsigned i)
 {
     return (int64_t *)(void *)b + i;
 }
@@ -127,7 +127,8 @@ bool bj_bill_of_job(const struct bj_bill_job *j, int64_t from, int64_t to,
     const bool ended = bj_bill_dated(j->end) && j->end >= j->start;
     struct bj_bill all = with_failed(all_of(j), ended && j->node_failed);
     for (unsigned i = 0; i < SUMS; i++)
-        *sum_of(ret, i) = bj_bill_part(*sum_of(&all, i), start, stop, from, to);
+        *bill_sum_of(ret, i) =
+            bj_bill_part(*bill_sum_of(&all, i), start, stop, from, to);
     return true;
 }
 
@@ -136,8 +137,9 @@ void bj_bill_add(struct bj_bill *sum, const struct bj_bill *b)
     struct bj_bill one = *b;
     for (unsigned i = 0; i < SUMS; i++) {
         int64_t v;
-        if (!__builtin_add_overflow(*sum_of(sum, i), *sum_of(&one, i), &v))
-            *sum_of(sum, i) = v;
+        if (!__builtin_add_overflow(*bill_sum_of(sum, i), *bill_sum_of(&one, i),
+                                    &v))
+            *bill_sum_of(sum, i) = v;
     }
 }
 

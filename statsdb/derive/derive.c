@@ -19,7 +19,8 @@
 static const char refused_others[] =
     "other hosts"; /* beyond BJ_REFUSED_HOSTS */
 
-static struct bj_refused_host *find(struct bj_derive *d, struct bj_slice name)
+static struct bj_refused_host *derive_find(struct bj_derive *d,
+                                           struct bj_slice name)
 {
     char clean[BJ_REFUSED_NAME];
     bj_text_clean(name, clean, sizeof(clean));
@@ -44,7 +45,7 @@ static int derive_refuse(struct bj_derive *d, int64_t record,
     bj_st_bind_i64(st, 1, record);
     int r = bj_st_row(st, err);
     if (r > 0)
-        find(d, bj_st_get_text(st, 0))->fresh++;
+        derive_find(d, bj_st_get_text(st, 0))->fresh++;
     bj_st_reset(st);
     if (r <= 0)
         return r;
@@ -176,7 +177,7 @@ static int note_rules(struct bj_derive *d, struct bj_err *err)
     return r;
 }
 
-static int start(struct bj_derive *d, struct bj_err *err)
+static int derive_start(struct bj_derive *d, struct bj_err *err)
 {
     int r = bj_derive_prepare(d, BJ_DERIVE_STATEMENTS, err);
     if (r == 0)
@@ -214,7 +215,7 @@ int bj_derive_new(struct bj_store *s, const struct bj_derive_options *opt,
     d->store = s;
     d->db = bj_store_db(s);
     d->opt = *opt;
-    int r = start(d, err);
+    int r = derive_start(d, err);
     if (r < 0) {
         bj_derive_free(d);
         return r;
@@ -443,8 +444,8 @@ static int take_records(struct bj_derive *d, unsigned max, struct bj_err *err)
     return r < 0 ? r : (int)n;
 }
 
-static int list(struct bj_derive *d, int which, unsigned max, int64_t *ids,
-                unsigned *n, struct bj_err *err)
+static int derive_list(struct bj_derive *d, int which, unsigned max,
+                       int64_t *ids, unsigned *n, struct bj_err *err)
 {
     struct bj_st *st = d->st[which];
     int r;
@@ -480,13 +481,13 @@ static int take_jobs(struct bj_derive *d, int64_t now, unsigned max,
 {
     int64_t ids[STEP_MAX], upto = 0;
     unsigned n = 0, fresh;
-    int r = list(d, BJ_DE_TODO, max, ids, &n, err);
+    int r = derive_list(d, BJ_DE_TODO, max, ids, &n, err);
     fresh = n;
     if (r == 0)
         r = bj_db_int(d->db, "SELECT job_upto FROM derive_state", &upto, err);
     bj_st_bind_i64(d->st[BJ_DE_NEW], 2, upto);
     if (r == 0 && n < max)
-        r = list(d, BJ_DE_NEW, max - n, ids, &n, err);
+        r = derive_list(d, BJ_DE_NEW, max - n, ids, &n, err);
     for (unsigned i = 0; r == 0 && i < n; i++) {
         r = derive_runs(d, ids[i], now, err);
         if (r == 0 && i < fresh) {
@@ -501,8 +502,8 @@ static int take_jobs(struct bj_derive *d, int64_t now, unsigned max,
     return r < 0 ? r : (int)n;
 }
 
-static int step(struct bj_derive *d, int64_t now, unsigned max,
-                struct bj_err *err)
+static int derive_step(struct bj_derive *d, int64_t now, unsigned max,
+                       struct bj_err *err)
 {
     int records = take_records(d, max, err);
     if (records < 0)
@@ -535,7 +536,7 @@ int bj_derive_step(struct bj_derive *d, int64_t now_sec, unsigned max,
     r = bj_store_begin(d->store, err);
     if (r < 0)
         return r;
-    int n = step(d, now_sec, max > STEP_MAX ? STEP_MAX : max, err);
+    int n = derive_step(d, now_sec, max > STEP_MAX ? STEP_MAX : max, err);
     r = n < 0 ? n : bj_store_commit(d->store, err);
     if (r < 0) {
         bj_store_rollback(d->store);

@@ -17,7 +17,7 @@ static bool all_nodes(const struct bj_derive_job *j, int64_t measured)
     return measured > 0 && measured >= j->v[BJ_DJ_NODES];
 }
 
-static int64_t times(int64_t a, int64_t b)
+static int64_t resolve_times(int64_t a, int64_t b)
 {
     int64_t v;
     return a < 0 || b < 0 || __builtin_mul_overflow(a, b, &v) ? BJ_SQL_NULL : v;
@@ -144,7 +144,7 @@ static void resolve_efficiency(struct bj_derive_job *j)
 /* --- energy ----------------------------------------------------------------
  */
 
-static int64_t sum_of(const struct bj_derive_energy *e)
+static int64_t resolve_sum_of(const struct bj_derive_energy *e)
 {
     int64_t sum = BJ_SQL_NULL;
     for (int i = 0; i < BJ_COMPONENTS; i++)
@@ -158,7 +158,7 @@ static void take_energy(struct bj_derive_job *j,
 {
     j->use[BJ_USE_ENERGY_SOURCE] = source;
     j->use[BJ_USE_ENERGY_POLICY] = e->policy;
-    j->use[BJ_USE_ENERGY] = sum_of(e);
+    j->use[BJ_USE_ENERGY] = resolve_sum_of(e);
     j->use[BJ_USE_ENERGY_CPU] = e->component[0];
     j->use[BJ_USE_ENERGY_DRAM] = e->component[1];
     j->use[BJ_USE_ENERGY_GPU] = e->component[2];
@@ -173,10 +173,10 @@ static void resolve_energy(struct bj_derive_job *j)
     const struct bj_derive_energy *n = &j->node_energy, *p = &j->prom_energy;
     for (int i = BJ_USE_ENERGY_SOURCE; i <= BJ_USE_ENERGY_RESERVED; i++)
         j->use[i] = BJ_SQL_NULL;
-    if (all_nodes(j, n->nodes) && sum_of(n) != BJ_SQL_NULL) {
+    if (all_nodes(j, n->nodes) && resolve_sum_of(n) != BJ_SQL_NULL) {
         take_energy(j, n, BJ_FROM_NODES);
     } else if (all_nodes(j, p->nodes) && j->prom_final >= p->nodes &&
-               sum_of(p) != BJ_SQL_NULL) {
+               resolve_sum_of(p) != BJ_SQL_NULL) {
         take_energy(j, p, BJ_FROM_PROM);
     } else {
         put_best(j, BJ_USE_ENERGY, BJ_USE_ENERGY_SOURCE,
@@ -211,7 +211,7 @@ static void resolve_gpu_count(struct bj_derive_job *j)
     if (busy == BJ_SQL_NULL)
         return;
     j->use[BJ_USE_COUNTED_GPU] = gpu_sec;
-    j->use[BJ_USE_COUNTED_GPU_USED] = sane(times(gpu_sec, busy)) / 1000;
+    j->use[BJ_USE_COUNTED_GPU_USED] = sane(resolve_times(gpu_sec, busy)) / 1000;
 }
 
 /* What a job held whose node failed. */
@@ -267,14 +267,14 @@ void bj_derive_resolve(struct bj_derive_job *j)
 /* --- facts -----------------------------------------------------------------
  */
 
-static double number(int64_t v)
+static double resolve_number(int64_t v)
 {
     return v == BJ_SQL_NULL ? (double)NAN : (double)v;
 }
 
 static double percent(int64_t ppm)
 {
-    return number(ppm) / 1e4;
+    return resolve_number(ppm) / 1e4;
 }
 
 static double known_ratio(double a, double b)
@@ -284,34 +284,42 @@ static double known_ratio(double a, double b)
 
 static void measured_facts(const struct bj_derive_job *j, double *f)
 {
-    double cpu = number(best_cpu(j).value);
+    double cpu = resolve_number(best_cpu(j).value);
     f[BJ_FACT_CPU_EFFICIENCY] = percent(j->use[BJ_USE_CPU_EFF]);
     f[BJ_FACT_MEM_EFFICIENCY] = percent(j->use[BJ_USE_MEM_EFF]);
     f[BJ_FACT_GPU_EFFICIENCY] = percent(j->use[BJ_USE_GPU_EFF]);
     f[BJ_FACT_CPUS_BUSY] = known_ratio(cpu / 1e6, f[BJ_FACT_RUNTIME]);
     f[BJ_FACT_CPU_EVENNESS] =
-        100 * known_ratio(f[BJ_FACT_CPUS_BUSY],
-                          number(value_if_complete(j, BJ_USE_CPU_PEAK)) / 1e3);
-    f[BJ_FACT_MEM_PEAK] = number(best_peak(j).value);
-    f[BJ_FACT_GPUS_UNUSED] = number(gpus_unused(j));
-    f[BJ_FACT_GPU_MEM_PEAK] = number(value_of_gpus(j, BJ_USE_GPU_MEM_PEAK));
-    f[BJ_FACT_GPU_IDLE] = number(value_of_gpus(j, BJ_USE_GPU_IDLE)) / 1e6;
+        100 * known_ratio(
+                  f[BJ_FACT_CPUS_BUSY],
+                  resolve_number(value_if_complete(j, BJ_USE_CPU_PEAK)) / 1e3);
+    f[BJ_FACT_MEM_PEAK] = resolve_number(best_peak(j).value);
+    f[BJ_FACT_GPUS_UNUSED] = resolve_number(gpus_unused(j));
+    f[BJ_FACT_GPU_MEM_PEAK] =
+        resolve_number(value_of_gpus(j, BJ_USE_GPU_MEM_PEAK));
+    f[BJ_FACT_GPU_IDLE] =
+        resolve_number(value_of_gpus(j, BJ_USE_GPU_IDLE)) / 1e6;
     /* Not all nodes of a job can be without CPU time. */
     f[BJ_FACT_NODES_UNUSED] =
         isnan(cpu) ? (double)NAN
-                   : number(value_if_complete(j, BJ_USE_NODES_UNUSED));
-    f[BJ_FACT_IO_BYTES] = number(value_if_complete(j, BJ_USE_IO_READ)) +
-                          number(value_if_complete(j, BJ_USE_IO_WRITE));
-    f[BJ_FACT_OPEN_FILES] = number(value_if_complete(j, BJ_USE_OPEN_FDS));
-    f[BJ_FACT_THREADS] = number(value_if_complete(j, BJ_USE_THREADS));
-    f[BJ_FACT_SCRATCH_FILES] = number(value_if_complete(j, BJ_USE_SCRATCH));
+                   : resolve_number(value_if_complete(j, BJ_USE_NODES_UNUSED));
+    f[BJ_FACT_IO_BYTES] = resolve_number(value_if_complete(j, BJ_USE_IO_READ)) +
+                          resolve_number(value_if_complete(j, BJ_USE_IO_WRITE));
+    f[BJ_FACT_OPEN_FILES] =
+        resolve_number(value_if_complete(j, BJ_USE_OPEN_FDS));
+    f[BJ_FACT_THREADS] = resolve_number(value_if_complete(j, BJ_USE_THREADS));
+    f[BJ_FACT_SCRATCH_FILES] =
+        resolve_number(value_if_complete(j, BJ_USE_SCRATCH));
     f[BJ_FACT_CORE_MIN] = percent(value_if_complete(j, BJ_USE_CORE_MIN));
-    f[BJ_FACT_CORES_USED] = number(value_if_complete(j, BJ_USE_CORES_USED));
-    f[BJ_FACT_OOM_KILLS] = number(value_if_complete(j, BJ_USE_OOM_KILLS));
+    f[BJ_FACT_CORES_USED] =
+        resolve_number(value_if_complete(j, BJ_USE_CORES_USED));
+    f[BJ_FACT_OOM_KILLS] =
+        resolve_number(value_if_complete(j, BJ_USE_OOM_KILLS));
     f[BJ_FACT_COVERAGE] = percent(j->use[BJ_USE_COVERAGE]);
-    f[BJ_FACT_ENERGY] = number(j->use[BJ_USE_ENERGY]) / 1e6;
-    f[BJ_FACT_ENERGY_USED] = number(j->use[BJ_USE_ENERGY_USED]) / 1e6;
-    f[BJ_FACT_ENERGY_RESERVED] = number(j->use[BJ_USE_ENERGY_RESERVED]) / 1e6;
+    f[BJ_FACT_ENERGY] = resolve_number(j->use[BJ_USE_ENERGY]) / 1e6;
+    f[BJ_FACT_ENERGY_USED] = resolve_number(j->use[BJ_USE_ENERGY_USED]) / 1e6;
+    f[BJ_FACT_ENERGY_RESERVED] =
+        resolve_number(j->use[BJ_USE_ENERGY_RESERVED]) / 1e6;
 }
 
 /* From the curves of the job. */
@@ -321,9 +329,10 @@ static void course_facts(const struct bj_derive_job *j, double *f)
     const double hours = f[BJ_FACT_RUNTIME] / 3600;
     double left = (limit - f[BJ_FACT_RUNTIME]) / 3600;
     left = left < 0 ? 0 : left; /* NAN stays */
-    const double rise = number(value_if_complete(j, BJ_USE_MEM_RISE));
-    f[BJ_FACT_IDLE_START] = number(value_if_complete(j, BJ_USE_IDLE_START));
-    f[BJ_FACT_IDLE_END] = number(value_if_complete(j, BJ_USE_IDLE_END));
+    const double rise = resolve_number(value_if_complete(j, BJ_USE_MEM_RISE));
+    f[BJ_FACT_IDLE_START] =
+        resolve_number(value_if_complete(j, BJ_USE_IDLE_START));
+    f[BJ_FACT_IDLE_END] = resolve_number(value_if_complete(j, BJ_USE_IDLE_END));
     f[BJ_FACT_MEM_RISE] = rise;
     f[BJ_FACT_MEM_STEADY] = percent(value_if_complete(j, BJ_USE_MEM_STEADY));
     f[BJ_FACT_MEM_GROWTH] = 100 * known_ratio(rise * hours, of);
@@ -373,26 +382,28 @@ static void drop_use(double *f)
 void bj_derive_facts(struct bj_derive_job *j, double *f)
 {
     const int64_t *v = j->v;
-    double limit =
-        v[BJ_DJ_LIMIT] == INT64_MAX ? (double)NAN : number(v[BJ_DJ_LIMIT]);
-    double wait = number(v[BJ_DJ_START]) - number(v[BJ_DJ_ELIGIBLE]);
-    f[BJ_FACT_STATE] = number(v[BJ_DJ_STATE]);
+    double limit = v[BJ_DJ_LIMIT] == INT64_MAX ? (double)NAN
+                                               : resolve_number(v[BJ_DJ_LIMIT]);
+    double wait =
+        resolve_number(v[BJ_DJ_START]) - resolve_number(v[BJ_DJ_ELIGIBLE]);
+    f[BJ_FACT_STATE] = resolve_number(v[BJ_DJ_STATE]);
     /* a job that never started has no run time */
     f[BJ_FACT_RUNTIME] = v[BJ_DJ_START] == BJ_SQL_NULL && v[BJ_DJ_ELAPSED] == 0
                              ? (double)NAN
-                             : number(v[BJ_DJ_ELAPSED]);
+                             : resolve_number(v[BJ_DJ_ELAPSED]);
     f[BJ_FACT_TIME_LIMIT] = limit;
     f[BJ_FACT_WAIT] = wait < 0 ? 0 : wait;
-    f[BJ_FACT_NODES] = number(v[BJ_DJ_NODES]);
-    f[BJ_FACT_CPUS] = number(v[BJ_DJ_CPUS]);
-    f[BJ_FACT_GPUS] = v[BJ_DJ_GPUS] == BJ_SQL_NULL ? 0 : number(v[BJ_DJ_GPUS]);
-    f[BJ_FACT_INTERACTIVE] = number(v[BJ_DJ_INTERACTIVE]);
-    f[BJ_FACT_OOM_STEPS] = number(v[BJ_DJ_OOM_STEPS]);
+    f[BJ_FACT_NODES] = resolve_number(v[BJ_DJ_NODES]);
+    f[BJ_FACT_CPUS] = resolve_number(v[BJ_DJ_CPUS]);
+    f[BJ_FACT_GPUS] =
+        v[BJ_DJ_GPUS] == BJ_SQL_NULL ? 0 : resolve_number(v[BJ_DJ_GPUS]);
+    f[BJ_FACT_INTERACTIVE] = resolve_number(v[BJ_DJ_INTERACTIVE]);
+    f[BJ_FACT_OOM_STEPS] = resolve_number(v[BJ_DJ_OOM_STEPS]);
     f[BJ_FACT_OUT_OF_MEMORY] = out_of_memory(j);
-    f[BJ_FACT_RESTARTS] = number(v[BJ_DJ_RESTARTS]);
-    f[BJ_FACT_EXIT_CODE] = number(v[BJ_DJ_EXIT_CODE]);
+    f[BJ_FACT_RESTARTS] = resolve_number(v[BJ_DJ_RESTARTS]);
+    f[BJ_FACT_EXIT_CODE] = resolve_number(v[BJ_DJ_EXIT_CODE]);
     f[BJ_FACT_TIME_EFFICIENCY] = 100 * known_ratio(f[BJ_FACT_RUNTIME], limit);
-    f[BJ_FACT_MEM_ALLOCATED] = number(v[BJ_DJ_MEM]);
+    f[BJ_FACT_MEM_ALLOCATED] = resolve_number(v[BJ_DJ_MEM]);
     measured_facts(j, f);
     course_facts(j, f);
     bj_parts_facts(&j->parts, v[BJ_DJ_NODES], v[BJ_DJ_GPUS], f, &j->names);
@@ -425,9 +436,9 @@ static int64_t day_id(int64_t assoc, int64_t day)
 
 /* Add parts to one row.  Parameter ?1 is the row, followed by the source if the
  * table has one. */
-static int put(struct bj_derive *d, int add, int sweep, int64_t id,
-               int64_t source, const int64_t *part, int parts, int sign,
-               struct bj_err *err)
+static int resolve_put(struct bj_derive *d, int add, int sweep, int64_t id,
+                       int64_t source, const int64_t *part, int parts, int sign,
+                       struct bj_err *err)
 {
     struct bj_st *st = d->st[add];
     int at = 2;
@@ -475,11 +486,12 @@ static int spread(struct bj_derive *d, const struct stretch *s, int64_t source,
             of[i] = bj_bill_part(total[i], s->start, s->end, from, to);
         for (int i = 0; i < parts + !grams; i++)
             month[i] += part[i];
-        r = put(d, add, sweep, id, source, part, parts + !grams, s->sign, err);
+        r = resolve_put(d, add, sweep, id, source, part, parts + !grams,
+                        s->sign, err);
         if (r == 0 &&
             (day == last || day_id(s->assoc, day + 1) >> 5 != id >> 5)) {
-            r = put(d, add, sweep, id & ~(int64_t)OF_DAY, source, month,
-                    parts + !grams, s->sign, err);
+            r = resolve_put(d, add, sweep, id & ~(int64_t)OF_DAY, source, month,
+                            parts + !grams, s->sign, err);
             memset(month, 0, sizeof(month));
         }
     }
@@ -493,7 +505,7 @@ static int64_t mj(int64_t uj)
 }
 
 /* A value of a job whose node failed; of others 0. */
-static int64_t failed(const int64_t *use, int value)
+static int64_t failed_sum(const int64_t *use, int value)
 {
     return use[BJ_USE_FAILED_CPU] == BJ_SQL_NULL ? 0 : use[value];
 }
@@ -507,14 +519,19 @@ int bj_derive_count(struct bj_derive *d, const int64_t *use,
                               use[BJ_USE_ENERGY] != BJ_SQL_NULL};
     if (s.assoc == BJ_SQL_NULL)
         return 0;
-    const int64_t energy[PARTS_MAX] = {
-        use[BJ_USE_COUNTED_CPU],        mj(use[BJ_USE_ENERGY]),
-        mj(use[BJ_USE_ENERGY_USED]),    mj(use[BJ_USE_ENERGY_RESERVED]),
-        use[BJ_USE_COUNTED_MORE],       use[BJ_USE_COUNTED_KNOWN],
-        use[BJ_USE_COUNTED_GPU],        use[BJ_USE_COUNTED_GPU_USED],
-        failed(use, BJ_USE_FAILED_CPU), failed(use, BJ_USE_FAILED_GPU),
-        failed(use, BJ_USE_FAILED_MIB), failed(use, BJ_USE_COUNTED_CPU),
-        mj(failed(use, BJ_USE_ENERGY))};
+    const int64_t energy[PARTS_MAX] = {use[BJ_USE_COUNTED_CPU],
+                                       mj(use[BJ_USE_ENERGY]),
+                                       mj(use[BJ_USE_ENERGY_USED]),
+                                       mj(use[BJ_USE_ENERGY_RESERVED]),
+                                       use[BJ_USE_COUNTED_MORE],
+                                       use[BJ_USE_COUNTED_KNOWN],
+                                       use[BJ_USE_COUNTED_GPU],
+                                       use[BJ_USE_COUNTED_GPU_USED],
+                                       failed_sum(use, BJ_USE_FAILED_CPU),
+                                       failed_sum(use, BJ_USE_FAILED_GPU),
+                                       failed_sum(use, BJ_USE_FAILED_MIB),
+                                       failed_sum(use, BJ_USE_COUNTED_CPU),
+                                       mj(failed_sum(use, BJ_USE_ENERGY))};
     int r = spread(d, &s, 0, energy, PARTS_MAX, err);
     for (size_t i = 0; r == 0 && i < n; i++) {
         const int64_t total[PARTS_MAX] = {grams[i].micrograms,

@@ -276,7 +276,7 @@ static void copy_text(struct bj_st *st, int col, char *to, size_t cap)
     to[n] = '\0';
 }
 
-static int read_job(struct bj_derive *d, struct bj_err *err)
+static int rows_read_job(struct bj_derive *d, struct bj_err *err)
 {
     struct bj_st *st = bind_job(d, BJ_DE_JOB);
     struct bj_derive_job *j = &d->job;
@@ -529,7 +529,7 @@ int bj_derive_read(struct bj_derive *d, int64_t id, struct bj_err *err)
     no_values(&j->prom);
     no_energy(&j->node_energy);
     no_energy(&j->prom_energy);
-    int r = read_job(d, err);
+    int r = rows_read_job(d, err);
     if (r <= 0)
         return r;
     r = read_nodes(d, err);

@@ -43,7 +43,7 @@ static const struct {
                           {BJ_JOB_GPU_SEC, "gpu_sec"},
                           {BJ_JOB_MIB_SEC, "memory_mib_sec"}};
 
-static int prepare(struct move *m, struct bj_db *db, struct bj_err *err)
+static int zone_prepare(struct move *m, struct bj_db *db, struct bj_err *err)
 {
     struct bj_buf sql = {0};
     bj_buf_str(&sql, "SELECT j.id, a.id");
@@ -160,12 +160,12 @@ static int write_name(struct bj_db *db, const char *name, struct bj_err *err)
 }
 
 /* Move the sums between two zones and store the new one, in a transaction. */
-static int change(struct bj_store *s, struct move *m, struct bj_err *err)
+static int zone_change(struct bj_store *s, struct move *m, struct bj_err *err)
 {
     struct bj_db *db = bj_store_db(s);
     m->derive.store = s;
     m->derive.db = db;
-    int r = prepare(m, db, err);
+    int r = zone_prepare(m, db, err);
     if (r == 0)
         r = bj_store_begin(s, err);
     if (r < 0)
@@ -203,7 +203,7 @@ int bj_site_zone_set(struct bj_store *s, const char *name, bool *ret_changed,
     if (r == 0) {
         m->from = from;
         m->to = to;
-        r = change(s, m, err);
+        r = zone_change(s, m, err);
         *ret_changed = r == 0;
     }
     if (m) {

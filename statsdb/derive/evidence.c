@@ -80,7 +80,7 @@ struct line {
     double n, t, v, tt, tv, vv; /* sums */
 };
 
-static void add(struct line *l, double t, double v)
+static void evidence_add(struct line *l, double t, double v)
 {
     l->n++;
     l->t += t;
@@ -107,9 +107,9 @@ void bj_evidence_rise(const double *v, size_t n, double step_sec,
         }
         /* small numbers, since squares of bytes lose digits */
         const double x = scale > 0 ? v[i] / scale : 0;
-        add(&all, (double)i, x);
+        evidence_add(&all, (double)i, x);
         if (i >= n - n / 10)
-            add(&last, (double)i, x);
+            evidence_add(&last, (double)i, x);
     }
     if (n < BJ_EVIDENCE_POINTS || unknown * 10 > n || last.n < 1)
         return;

@@ -57,8 +57,9 @@ static void bind(struct bj_st *st, const struct bj_rule *rule)
 }
 
 /* 1 and the number, or 0: the store does not have the rule. */
-static int find(struct bj_finding_rules *f, const struct bj_rule *rule,
-                int64_t *ret, struct bj_err *err)
+static int finding_rule_find(struct bj_finding_rules *f,
+                             const struct bj_rule *rule, int64_t *ret,
+                             struct bj_err *err)
 {
     bind(f->find, rule);
     int r = bj_st_row(f->find, err);
@@ -72,12 +73,12 @@ int bj_finding_rules_id(struct bj_finding_rules *f, const struct bj_rule *rule,
                         int64_t *ret, struct bj_err *err)
 {
     int64_t *id = &f->id[rule - bj_rules_at(f->rules, 0)];
-    int r = *id == 0 ? find(f, rule, id, err) : 1;
+    int r = *id == 0 ? finding_rule_find(f, rule, id, err) : 1;
     if (r == 0) {
         bind(f->add, rule);
         r = bj_st_run(f->add, err);
         if (r == 0)
-            r = find(f, rule, id, err);
+            r = finding_rule_find(f, rule, id, err);
         if (r == 0)
             r = bj_err_set(err, -EPROTO,
                            "a rule was neither found nor inserted");

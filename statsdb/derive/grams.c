@@ -115,7 +115,7 @@ static int read_sources(struct bj_grams *g, struct bj_err *err)
     return r;
 }
 
-static int add(struct pieces *p, struct piece v)
+static int grams_add(struct pieces *p, struct piece v)
 {
     if (v.from >= v.to)
         return 0;
@@ -155,7 +155,7 @@ static int read_layer(struct bj_grams *g, int64_t source, int basis,
         if (n > 0 && g->layer.v[n - 1].to > p.from)
             g->layer.v[n - 1].to = p.from;
         if (bad == 0)
-            bad = add(&g->layer, p);
+            bad = grams_add(&g->layer, p);
     }
     return r < 0 ? r : bad < 0 ? bj_err_set(err, bad, "grams") : 0;
 }
@@ -248,12 +248,12 @@ static int cover(struct bj_grams *g, const struct bj_grams_job *job,
             p.to = smaller(p.to, end);
             if (p.from >= p.to)
                 continue;
-            r = add(&g->rest, (struct piece){.from = at, .to = p.from});
+            r = grams_add(&g->rest, (struct piece){.from = at, .to = p.from});
             add_piece(g, s, job, p);
             at = p.to;
         }
         if (r == 0)
-            r = add(&g->rest, (struct piece){.from = at, .to = end});
+            r = grams_add(&g->rest, (struct piece){.from = at, .to = end});
     }
     struct pieces rest = g->rest;
     g->rest = g->gaps;
@@ -276,8 +276,8 @@ static int sum_up(struct bj_grams *g, const struct bj_grams_job *job,
 {
     int r = 0;
     g->gaps.n = 0;
-    r = add(&g->gaps,
-            (struct piece){.from = job->start_sec, .to = job->end_sec});
+    r = grams_add(&g->gaps,
+                  (struct piece){.from = job->start_sec, .to = job->end_sec});
     for (int basis = 0; r == 0 && basis < BASES; basis++)
         for (size_t i = 0; r == 0 && i < g->source_n && g->gaps.n > 0; i++) {
             const struct source *one = &g->source[i];

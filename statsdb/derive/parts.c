@@ -71,28 +71,28 @@ struct bj_part *bj_parts_of_series(struct bj_parts *p,
                        bj_json_text(bj_json_get(metric, "index")));
 }
 
-static int compare(struct bj_slice a, struct bj_slice b)
+static int parts_compare(struct bj_slice a, struct bj_slice b)
 {
     size_t n = a.n < b.n ? a.n : b.n;
     int c = n > 0 ? memcmp(a.p, b.p, n) : 0;
     return c != 0 ? c : (a.n > b.n) - (a.n < b.n);
 }
 
-static int by_name(const void *x, const void *y)
+static int parts_by_name(const void *x, const void *y)
 {
     const struct bj_part *a = x, *b = y;
-    int c = compare(a->node, b->node);
+    int c = parts_compare(a->node, b->node);
     if (c == 0) /* 2 before 10 */
         c = (a->index.n > b->index.n) - (a->index.n < b->index.n);
     if (c == 0)
-        c = compare(a->index, b->index);
-    return c != 0 ? c : compare(a->gpu, b->gpu);
+        c = parts_compare(a->index, b->index);
+    return c != 0 ? c : parts_compare(a->gpu, b->gpu);
 }
 
 void bj_parts_sort(struct bj_parts *p)
 {
     if (p->n > 0)
-        qsort(p->v, p->n, sizeof(*p->v), by_name);
+        qsort(p->v, p->n, sizeof(*p->v), parts_by_name);
 }
 
 /* --- names -----------------------------------------------------------------
@@ -125,8 +125,8 @@ static bool put_between(struct bj_buf *out, size_t i, size_t n)
 }
 
 /* The GPUs of a node: "g2: GPU 2 and 3". */
-static void put_gpus(const struct bj_parts *p, const bool *chosen, size_t at,
-                     struct bj_buf *out)
+static void parts_put_gpus(const struct bj_parts *p, const bool *chosen,
+                           size_t at, struct bj_buf *out)
 {
     const size_t n = chosen_of(p, chosen, at, true);
     size_t done = 0;
@@ -178,7 +178,7 @@ void bj_parts_names(const struct bj_parts *p, const bool *chosen,
             return;
         }
         bj_buf_str(out, nodes++ > 0 ? "; " : "");
-        put_gpus(p, chosen, at, out);
+        parts_put_gpus(p, chosen, at, out);
     }
 }
 

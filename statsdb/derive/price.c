@@ -19,7 +19,8 @@ __extension__ typedef __int128 wide;
 #define MILLIJOULE (COMMON / 3600000000)    /* of a kWh */
 
 /* Add v * price * part, if both are known. False: too large. */
-static bool add(wide *sum, bool *any, int64_t v, int64_t price, int64_t part)
+static bool price_add(wide *sum, bool *any, int64_t v, int64_t price,
+                      int64_t part)
 {
     wide one;
     if (v < 0 || price < 0)
@@ -33,10 +34,10 @@ int64_t bj_cost(const struct bj_prices *p, const struct bj_paid *v)
 {
     wide sum = COMMON / 2; /* rounds half up */
     bool any = false;
-    if (!add(&sum, &any, v->cpu_sec, p->cpu_hour, SECOND) ||
-        !add(&sum, &any, v->gpu_sec, p->gpu_hour, SECOND) ||
-        !add(&sum, &any, v->memory_mib_sec, p->gib_hour, MIB_SECOND) ||
-        !add(&sum, &any, v->energy_mj, p->kwh, MILLIJOULE) || !any)
+    if (!price_add(&sum, &any, v->cpu_sec, p->cpu_hour, SECOND) ||
+        !price_add(&sum, &any, v->gpu_sec, p->gpu_hour, SECOND) ||
+        !price_add(&sum, &any, v->memory_mib_sec, p->gib_hour, MIB_SECOND) ||
+        !price_add(&sum, &any, v->energy_mj, p->kwh, MILLIJOULE) || !any)
         return BJ_SQL_NULL;
     sum /= COMMON;
     return sum > INT64_MAX ? BJ_SQL_NULL : (int64_t)sum;

@@ -118,7 +118,8 @@ static const char there_sql[] =
     " id = w.id) THEN '1' ELSE '0' END, ',' ORDER BY w.n) FROM"
     " unnest(CAST(?1 AS bigint[])) WITH ORDINALITY AS w(id, n)";
 
-static int prepare(struct bj_rollup *u, struct bj_db *db, struct bj_err *err)
+static int rollup_prepare(struct bj_rollup *u, struct bj_db *db,
+                          struct bj_err *err)
 {
     struct bj_buf add = {0}, sweep = {0};
     (u->many ? sql_add_many : sql_add)(&add);
@@ -138,7 +139,7 @@ int bj_rollup_new(struct bj_db *db, struct bj_rollup **ret, struct bj_err *err)
         return bj_err_set(err, -ENOMEM, "rollups");
     u->db = db;
     u->many = bj_db_dialect(db) == BJ_DIALECT_POSTGRESQL;
-    int r = prepare(u, db, err);
+    int r = rollup_prepare(u, db, err);
     if (r == 0)
         r = bj_site_zone_read(db, &u->own_tz, err);
     u->tz = u->own_tz;

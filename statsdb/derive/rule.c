@@ -12,7 +12,7 @@
  */
 
 /* Is this name the whole text after '$'? */
-static bool is_name(struct bj_slice s, struct bj_slice name)
+static bool rule_is_name(struct bj_slice s, struct bj_slice name)
 {
     struct bj_slice rest = {s.p + 1, s.n - 1};
     if (!bj_slice_starts(rest, name))
@@ -31,7 +31,7 @@ static const char *condition(struct bj_rules *r, const struct bj_rule_text *t)
         while (s.n > 0) {
             unsigned k = 0;
             for (; k < t->sets; k++)
-                if (s.p[0] == '$' && is_name(s, t->set[k].name))
+                if (s.p[0] == '$' && rule_is_name(s, t->set[k].name))
                     break;
             if (k < t->sets)
                 bj_buf_printf(&out, "%.10g", t->set[k].value);
@@ -74,7 +74,7 @@ static const char *with_time(struct bj_rules *r, struct bj_slice text,
 }
 
 /* Does a rule of that name exist? */
-static bool known(const struct bj_rules *r, struct bj_slice name)
+static bool rule_known(const struct bj_rules *r, struct bj_slice name)
 {
     for (size_t i = 0; i < r->n; i++)
         if (bj_slice_eq(r->text[i]->name, name))
@@ -147,7 +147,7 @@ int bj_rules_add(struct bj_rules *r, const struct bj_rule_text *t,
     rule->condition = condition(r, t);
     if (r->arena.failed)
         return bj_err_set(err, -ENOMEM, "rules");
-    r->first[r->n] = !known(r, t->name);
+    r->first[r->n] = !rule_known(r, t->name);
     r->n++;
     return 0;
 }
@@ -328,7 +328,7 @@ bool bj_rules_written(const struct bj_rules *r, size_t i, struct bj_slice *text,
 /* --- why a rule applies ---------------------------------------------------*/
 
 /* Cut the first condition off rule->condition. */
-static struct bj_slice cut(const char **rest)
+static struct bj_slice rule_cut(const char **rest)
 {
     static const char and[] = " and ";
     const char *begin = *rest, *end = strstr(begin, and);
@@ -345,7 +345,7 @@ static void trace(const struct bj_rules *r, size_t k, const double *fact,
     const char *rest = rule->condition;
     *ret = (struct bj_rule_trace){.rule = rule};
     for (unsigned i = 0; i < rule->rows; i++) {
-        ret->row[i].text = cut(&rest);
+        ret->row[i].text = rule_cut(&rest);
         ret->row[i].holds = bj_rule_row_holds(
             &rule->row[i], fact, &ret->row[i].left, &ret->row[i].right);
     }

@@ -20,7 +20,8 @@ struct reader {
     yaml_document_t *doc;
 };
 
-static int wrong(struct reader *d, const yaml_node_t *n, const char *what)
+static int rule_file_wrong(struct reader *d, const yaml_node_t *n,
+                           const char *what)
 {
     return bj_yaml_wrong(&d->yaml, n->start_mark, "%s", what);
 }
@@ -35,8 +36,8 @@ static int none_of(struct reader *d, const yaml_node_t *n, struct bj_slice got,
                    const char *const *names)
 {
     char text[240];
-    return wrong(d, n,
-                 bj_suggest_or_list(got, text_at, names, text, sizeof(text)));
+    return rule_file_wrong(
+        d, n, bj_suggest_or_list(got, text_at, names, text, sizeof(text)));
 }
 
 /* A scalar, copied into the arena. */
@@ -44,10 +45,10 @@ static int get_text(struct reader *d, const yaml_node_t *n, size_t max,
                     struct bj_slice *ret)
 {
     if (n->type != YAML_SCALAR_NODE)
-        return wrong(d, n, "a text is expected");
+        return rule_file_wrong(d, n, "a text is expected");
     struct bj_slice s = bj_yaml_text(n);
     if (s.n > max)
-        return wrong(d, n, "the text is too long");
+        return rule_file_wrong(d, n, "the text is too long");
     char clean[BJ_RULE_TEXT_MAX + 1];
     s.n = bj_text_clean(s, clean, sizeof(clean));
     s.p = clean;
@@ -66,12 +67,12 @@ static int get_list(struct reader *d, const yaml_node_t *n, unsigned max,
         return get_text(d, n, 200, ret);
     }
     if (n->type != YAML_SEQUENCE_NODE)
-        return wrong(d, n, "a list is expected");
+        return rule_file_wrong(d, n, "a list is expected");
     for (const yaml_node_item_t *i = n->data.sequence.items.start;
          i < n->data.sequence.items.top; i++) {
         const yaml_node_t *item = yaml_document_get_node(d->doc, *i);
         if (*ret_n == max)
-            return wrong(d, item, "the list is too long");
+            return rule_file_wrong(d, item, "the list is too long");
         int r = get_text(d, item, 200, &ret[*ret_n]);
         if (r < 0)
             return r;
@@ -87,7 +88,7 @@ static int get_bool(struct reader *d, const yaml_node_t *n, bool *ret)
         if (*ret || bj_slice_eq(bj_yaml_text(n), BJ_SLICE("false")))
             return 0;
     }
-    return wrong(d, n, "true or false is expected");
+    return rule_file_wrong(d, n, "true or false is expected");
 }
 
 static int get_severity(struct reader *d, const yaml_node_t *n,
@@ -108,7 +109,7 @@ static int get_url(struct reader *d, const yaml_node_t *n, struct bj_slice *ret)
     if (r < 0 || ret->n == 0 || bj_slice_starts(*ret, BJ_SLICE("https://")) ||
         bj_slice_starts(*ret, BJ_SLICE("http://")))
         return r;
-    return wrong(d, n, "a URL with https:// or http:// is expected");
+    return rule_file_wrong(d, n, "a URL with https:// or http:// is expected");
 }
 
 /* Whole seconds, from a minute to a week; 0: the rule is for ended jobs. */
@@ -118,7 +119,7 @@ static int get_running(struct reader *d, const yaml_node_t *n, uint32_t *ret)
     if (n->type != YAML_SCALAR_NODE ||
         bj_rule_number(bj_yaml_text(n), &sec) < 0 || (sec > 0 && sec < 60) ||
         sec < 0 || sec > 7 * 86400)
-        return wrong(d, n, "a time from 1m to 7d is expected, or 0");
+        return rule_file_wrong(d, n, "a time from 1m to 7d is expected, or 0");
     *ret = (uint32_t)sec;
     return 0;
 }
@@ -130,9 +131,9 @@ static int get_actions(struct reader *d, const yaml_node_t *n,
     int r = get_list(d, n, BJ_RULE_ACTIONS, text, &t->actions);
     for (unsigned i = 0; r == 0 && i < t->actions; i++)
         if (bj_rule_action(text[i], &t->action[i]) < 0)
-            r = wrong(d, n,
-                      "'warn after TIME' or 'cancel after TIME' is"
-                      " expected, such as 'warn after 45m'");
+            r = rule_file_wrong(d, n,
+                                "'warn after TIME' or 'cancel after TIME' is"
+                                " expected, such as 'warn after 45m'");
     return r;
 }
 
@@ -147,12 +148,13 @@ static int set_one(struct reader *d, struct bj_rule_text *t,
         return r;
     if (v->type != YAML_SCALAR_NODE ||
         bj_rule_number(bj_yaml_text(v), &number) < 0)
-        return wrong(d, v, "a number is expected, with or without a unit");
+        return rule_file_wrong(d, v,
+                               "a number is expected, with or without a unit");
     unsigned i = 0;
     while (i < t->sets && !bj_slice_eq(t->set[i].name, name))
         i++;
     if (i == BJ_RULE_THRESHOLDS)
-        return wrong(d, key, "too many thresholds");
+        return rule_file_wrong(d, key, "too many thresholds");
     t->sets += i == t->sets;
     t->set[i] = (struct bj_threshold){name, number};
     return 0;
@@ -162,7 +164,7 @@ static int get_set(struct reader *d, const yaml_node_t *n,
                    struct bj_rule_text *t)
 {
     if (n->type != YAML_MAPPING_NODE)
-        return wrong(d, n, "names with numbers are expected");
+        return rule_file_wrong(d, n, "names with numbers are expected");
     for (const yaml_node_pair_t *p = n->data.mapping.pairs.start;
          p < n->data.mapping.pairs.top; p++) {
         int r = set_one(d, t, yaml_document_get_node(d->doc, p->key),
@@ -213,8 +215,8 @@ static int get_key(struct reader *d, struct bj_rule_text *t,
 }
 
 /* The value of "name". */
-static int find_name(struct reader *d, const yaml_node_t *n,
-                     struct bj_slice *ret)
+static int rule_file_find_name(struct reader *d, const yaml_node_t *n,
+                               struct bj_slice *ret)
 {
     *ret = (struct bj_slice){NULL, 0};
     for (const yaml_node_pair_t *p = n->data.mapping.pairs.start;
@@ -227,7 +229,7 @@ static int find_name(struct reader *d, const yaml_node_t *n,
         if (r < 0)
             return r;
     }
-    return ret->n > 0 ? 0 : wrong(d, n, "a rule needs a name");
+    return ret->n > 0 ? 0 : rule_file_wrong(d, n, "a rule needs a name");
 }
 
 static const char *rule_at(const void *ctx, size_t i)
@@ -244,12 +246,12 @@ static int finish_rule(struct reader *d, const yaml_node_t *n,
     if (t->rows == 0 && like[0] && !bj_rules_base(d->rules, t->name)) {
         snprintf(text, sizeof(text), "there is no rule '%.*s'%s",
                  (int)t->name.n, t->name.p, like);
-        return wrong(d, n, text);
+        return rule_file_wrong(d, n, text);
     }
     if (t->rows == 0)
-        return wrong(d, n, "a rule needs rows in when");
+        return rule_file_wrong(d, n, "a rule needs rows in when");
     if (t->text.n == 0)
-        return wrong(d, n, "a rule needs a text");
+        return rule_file_wrong(d, n, "a rule needs a text");
     int r = bj_rules_add(d->rules, t, d->yaml.err);
     return r < 0 ? bj_yaml_position(&d->yaml, n->start_mark, r) : 0;
 }
@@ -257,9 +259,10 @@ static int finish_rule(struct reader *d, const yaml_node_t *n,
 static int get_rule(struct reader *d, const yaml_node_t *n)
 {
     if (n->type != YAML_MAPPING_NODE)
-        return wrong(d, n, "a rule with name, when and text is expected");
+        return rule_file_wrong(d, n,
+                               "a rule with name, when and text is expected");
     struct bj_slice name;
-    int r = find_name(d, n, &name);
+    int r = rule_file_find_name(d, n, &name);
     if (r < 0)
         return r;
     const struct bj_rule_text *base = bj_rules_base(d->rules, name);
@@ -272,7 +275,7 @@ static int get_rule(struct reader *d, const yaml_node_t *n)
          r == 0 && p < n->data.mapping.pairs.top; p++) {
         const yaml_node_t *k = yaml_document_get_node(d->doc, p->key);
         if (k->type != YAML_SCALAR_NODE)
-            return wrong(d, k, "a key is expected");
+            return rule_file_wrong(d, k, "a key is expected");
         r = get_key(d, &t, bj_yaml_text(k), k,
                     yaml_document_get_node(d->doc, p->value));
     }
@@ -285,16 +288,16 @@ static int get_rules(struct reader *d)
     if (!root)
         return 0; /* an empty file */
     if (root->type != YAML_MAPPING_NODE)
-        return wrong(d, root, "rules: is expected");
+        return rule_file_wrong(d, root, "rules: is expected");
     for (const yaml_node_pair_t *p = root->data.mapping.pairs.start;
          p < root->data.mapping.pairs.top; p++) {
         const yaml_node_t *k = yaml_document_get_node(d->doc, p->key);
         const yaml_node_t *v = yaml_document_get_node(d->doc, p->value);
         if (k->type != YAML_SCALAR_NODE ||
             !bj_slice_eq(bj_yaml_text(k), BJ_SLICE("rules")))
-            return wrong(d, k, "rules: is expected");
+            return rule_file_wrong(d, k, "rules: is expected");
         if (v->type != YAML_SEQUENCE_NODE)
-            return wrong(d, v, "a list of rules is expected");
+            return rule_file_wrong(d, v, "a list of rules is expected");
         for (const yaml_node_item_t *i = v->data.sequence.items.start;
              i < v->data.sequence.items.top; i++) {
             int r = get_rule(d, yaml_document_get_node(d->doc, *i));
@@ -321,7 +324,7 @@ static int rules_read(struct bj_rules *rules, const char *name,
 
 /* --- loads the rules: the built-in ones, then those of the site's file ----*/
 
-static void hash(uint64_t *h, struct bj_slice s)
+static void rule_file_hash(uint64_t *h, struct bj_slice s)
 {
     *h = bj_hash_unit(bj_hash(*h, s), 0xff);
 }
@@ -329,8 +332,8 @@ static void hash(uint64_t *h, struct bj_slice s)
 static void hash_all(uint64_t *h, const struct bj_slice *v, unsigned n)
 {
     for (unsigned i = 0; i < n; i++)
-        hash(h, v[i]);
-    hash(h, BJ_SLICE(""));
+        rule_file_hash(h, v[i]);
+    rule_file_hash(h, BJ_SLICE(""));
 }
 
 static void sign(struct bj_rules *r)
@@ -338,18 +341,18 @@ static void sign(struct bj_rules *r)
     uint64_t h = BJ_HASH;
     for (size_t i = 0; i < r->n; i++) {
         const struct bj_rule_text *t = r->text[i];
-        hash(&h, t->name);
-        hash(&h, t->severity);
-        hash(&h, t->text);
-        hash(&h, t->advice);
-        hash(&h, t->url);
-        hash(&h, bj_slice_str(r->rule[i].condition));
+        rule_file_hash(&h, t->name);
+        rule_file_hash(&h, t->severity);
+        rule_file_hash(&h, t->text);
+        rule_file_hash(&h, t->advice);
+        rule_file_hash(&h, t->url);
+        rule_file_hash(&h, bj_slice_str(r->rule[i].condition));
         hash_all(&h, t->unless, t->unlesses);
         hash_all(&h, t->cluster, t->clusters);
         hash_all(&h, t->partition, t->partitions);
         hash_all(&h, t->qos, t->qoses);
         h = bj_hash_unit(h, t->running_sec);
-        hash(&h, t->enabled ? BJ_SLICE("on") : BJ_SLICE("off"));
+        rule_file_hash(&h, t->enabled ? BJ_SLICE("on") : BJ_SLICE("off"));
     }
     snprintf(r->sign, sizeof(r->sign), "%016llx", (unsigned long long)h);
 }

@@ -55,13 +55,13 @@ int bj_rule_number(struct bj_slice s, double *ret)
     return 0;
 }
 
-static bool is_word(char c)
+static bool rule_row_is_word(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
            (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '%';
 }
 
-static void skip(struct bj_slice *s)
+static void rule_row_skip(struct bj_slice *s)
 {
     while (s->n > 0 && (s->p[0] == ' ' || s->p[0] == '\t')) {
         s->p++;
@@ -69,9 +69,9 @@ static void skip(struct bj_slice *s)
     }
 }
 
-static bool take(struct bj_slice *s, char c)
+static bool rule_row_take(struct bj_slice *s, char c)
 {
-    skip(s);
+    rule_row_skip(s);
     if (s->n == 0 || s->p[0] != c)
         return false;
     s->p++;
@@ -81,16 +81,17 @@ static bool take(struct bj_slice *s, char c)
 
 static struct bj_slice word(struct bj_slice *s)
 {
-    skip(s);
+    rule_row_skip(s);
     struct bj_slice w = {s->p, 0};
-    while (w.n < s->n && is_word(s->p[w.n]))
+    while (w.n < s->n && rule_row_is_word(s->p[w.n]))
         w.n++;
     s->p += w.n;
     s->n -= w.n;
     return w;
 }
 
-static int bad(struct bj_err *err, struct bj_slice where, const char *what)
+static int rule_row_bad(struct bj_err *err, struct bj_slice where,
+                        const char *what)
 {
     char shown[60];
     bj_text_clean(where, shown, sizeof(shown));
@@ -99,7 +100,7 @@ static int bad(struct bj_err *err, struct bj_slice where, const char *what)
 
 static int take_op(struct bj_slice *s, uint8_t *ret)
 {
-    skip(s);
+    rule_row_skip(s);
     for (int i = OPS - 1; i >= 0; i--) {
         /* "<=" before "<" */
         static const unsigned char order[OPS] = {LT, GT, EQ, NE, GE, LE};
@@ -129,7 +130,7 @@ static int take_field(struct bj_slice *s, int8_t *ret, struct bj_err *err)
         return bj_err_set(err, -EINVAL, "there is no fact '%.*s'%s",
                           w.n < 60 ? (int)w.n : 60, w.p, like);
     if (f < 0)
-        return bad(err, at, "a fact is expected");
+        return rule_row_bad(err, at, "a fact is expected");
     *ret = (int8_t)f;
     return 0;
 }
@@ -139,7 +140,7 @@ static int take_number(struct bj_slice *s, const struct bj_threshold *set,
                        unsigned sets, double *ret, struct bj_err *err)
 {
     struct bj_slice at = *s;
-    bool named = take(s, '$'), minus = !named && take(s, '-');
+    bool named = rule_row_take(s, '$'), minus = !named && rule_row_take(s, '-');
     struct bj_slice w = word(s);
     if (!named && w.n > 0 && bj_rule_number(w, ret) == 0) {
         *ret = minus ? -*ret : *ret;
@@ -150,8 +151,9 @@ static int take_number(struct bj_slice *s, const struct bj_threshold *set,
             *ret = set[i].value;
             return 0;
         }
-    return bad(err, at,
-               named ? "expected a threshold of set" : "a number is expected");
+    return rule_row_bad(err, at,
+                        named ? "expected a threshold of set"
+                              : "a number is expected");
 }
 
 /* Parse a right side that does not begin with a fact: a number, or a number
@@ -161,7 +163,7 @@ static int take_scaled(struct bj_slice *s, const struct bj_threshold *set,
                        struct bj_err *err)
 {
     int r = take_number(s, set, sets, &row->value, err);
-    if (r < 0 || !take(s, '*'))
+    if (r < 0 || !rule_row_take(s, '*'))
         return r;
     row->factor = row->value;
     return take_field(s, &row->right, err);
@@ -176,7 +178,7 @@ static int take_right(struct bj_slice *s, const struct bj_threshold *set,
     int f = bj_fact_find(w);
     if (row->left == BJ_FACT_STATE) {
         if (state == BJ_STATE_UNKNOWN && !bj_slice_eq(w, BJ_SLICE("unknown")))
-            return bad(err, *s, "a state is expected");
+            return rule_row_bad(err, *s, "a state is expected");
         row->value = state;
         *s = peek;
         return 0;
@@ -188,7 +190,7 @@ static int take_right(struct bj_slice *s, const struct bj_threshold *set,
     } else {
         r = take_scaled(s, set, sets, row, err);
     }
-    if (r == 0 && take(s, '/'))
+    if (r == 0 && rule_row_take(s, '/'))
         r = take_field(s, &row->right_by, err);
     return r;
 }
@@ -199,18 +201,18 @@ int bj_rule_row(struct bj_slice s, const struct bj_threshold *set,
     struct bj_rule_row row = {
         .left_by = -1, .right = -1, .right_by = -1, .factor = 1};
     int r = take_field(&s, &row.left, err);
-    if (r == 0 && take(&s, '/'))
+    if (r == 0 && rule_row_take(&s, '/'))
         r = take_field(&s, &row.left_by, err);
     if (r == 0 && take_op(&s, &row.op) < 0)
-        r = bad(err, s, "one of < <= > >= = != is expected");
+        r = rule_row_bad(err, s, "one of < <= > >= = != is expected");
     if (r == 0 && row.left == BJ_FACT_STATE &&
         ((row.op != EQ && row.op != NE) || row.left_by >= 0))
-        r = bad(err, s, "state allows only = and !=");
+        r = rule_row_bad(err, s, "state allows only = and !=");
     if (r == 0)
         r = take_right(&s, set, sets, &row, err);
-    skip(&s);
+    rule_row_skip(&s);
     if (r == 0 && s.n > 0)
-        r = bad(err, s, "unexpected text");
+        r = rule_row_bad(err, s, "unexpected text");
     if (r == 0)
         *ret = row;
     return r;
@@ -256,7 +258,7 @@ int bj_rule_action(struct bj_slice s, struct bj_rule_action *ret)
 {
     double sec;
     struct bj_slice what = word(&s), after = word(&s), time = word(&s);
-    skip(&s);
+    rule_row_skip(&s);
     ret->cancel = bj_slice_eq(what, BJ_SLICE("cancel"));
     if ((!ret->cancel && !bj_slice_eq(what, BJ_SLICE("warn"))) ||
         !bj_slice_eq(after, BJ_SLICE("after")) || s.n > 0 ||

@@ -11,7 +11,7 @@ enum { ROWS = 5000, BYTES = 8 << 20 };
 /* What a key of the cache identifies. */
 enum { KEY_JOB, KEY_NUMBER, KEY_SLUID, KEY_RUNS };
 
-static int no_memory(struct bj_err *err)
+static int batch_no_memory(struct bj_err *err)
 {
     return bj_err_set(err, -ENOMEM, "rows");
 }
@@ -62,7 +62,7 @@ bool bj_batch_is_full(const struct bj_batch *b)
 /* --- records -------------------------------------------------------------- */
 
 /* A text as PostgreSQL returns it, so that it is found again. */
-static struct bj_slice clean(struct bj_batch *b, struct bj_slice s)
+static struct bj_slice batch_clean(struct bj_batch *b, struct bj_slice s)
 {
     char *text;
     if (bj_text_is_utf8(s))
@@ -76,7 +76,7 @@ void bj_batch_keep(struct bj_batch *b, struct bj_row *row)
 {
     for (int i = 0; i < BJ_ROW_TEXTS; i++)
         if (row->s[i].n > 0)
-            row->s[i] = b->follow ? clean(b, row->s[i])
+            row->s[i] = b->follow ? batch_clean(b, row->s[i])
                                   : bj_arena_copy(&b->memory, row->s[i]);
 }
 
@@ -121,7 +121,7 @@ static int add_more(struct bj_batch *b, struct bj_batch_record *r,
         return 0;
     struct bj_row *more = bj_arena_alloc(&b->memory, sizeof(*more));
     if (!more)
-        return no_memory(err);
+        return batch_no_memory(err);
     int res = bj_row_more(b->dicts, 0, job, more, err);
     if (res < 0 || bj_row_more_empty(more))
         return res;
@@ -139,7 +139,7 @@ static int add_steps(struct bj_batch *b, struct bj_batch_record *r,
         return 0;
     r->step = bj_arena_alloc(&b->memory, job->steps * sizeof(*r->step));
     if (!r->step)
-        return no_memory(err);
+        return batch_no_memory(err);
     for (; res == 0 && r->steps < job->steps; r->steps++) {
         struct bj_row *step = &r->step[r->steps];
         res = bj_row_step(b->dicts, 0, &job->step[r->steps], step, err);
@@ -185,7 +185,7 @@ static int add_sizes(struct bj_batch *b, struct bj_batch_record *r,
     r->elapsed = bj_sql_u64(job->size->elapsed_sec);
     r->size = bj_arena_alloc(&b->memory, job->sizes * sizeof(*r->size));
     if (!r->size)
-        return no_memory(err);
+        return batch_no_memory(err);
     for (; res == 0 && r->sizes < job->sizes; r->sizes++) {
         struct bj_batch_size *size = &r->size[r->sizes];
         res = size_row(b, &job->size[r->sizes], &size->row, err);
@@ -195,12 +195,12 @@ static int add_sizes(struct bj_batch *b, struct bj_batch_record *r,
     return res;
 }
 
-static int add(struct bj_batch *b, int64_t cluster,
-               const struct bj_sched_job *job, struct bj_err *err)
+static int batch_add(struct bj_batch *b, int64_t cluster,
+                     const struct bj_sched_job *job, struct bj_err *err)
 {
     struct bj_batch_record *r = bj_batch_insert(b, b->end);
     if (!r)
-        return no_memory(err);
+        return batch_no_memory(err);
     int res = bj_row_job(b->dicts, cluster, job, &r->row, err);
     if (res < 0)
         return res;
@@ -213,19 +213,19 @@ static int add(struct bj_batch *b, int64_t cluster,
         res = add_steps(b, r, job, err);
     if (res == 0)
         res = add_sizes(b, r, job, err);
-    return res == 0 && b->memory.failed ? no_memory(err) : res;
+    return res == 0 && b->memory.failed ? batch_no_memory(err) : res;
 }
 
 int bj_batch_add(struct bj_batch *b, int64_t cluster,
                  const struct bj_sched_job *job, struct bj_err *err)
 {
     bj_dicts_defer(b->dicts, b->follow);
-    int r = add(b, cluster, job, err);
+    int r = batch_add(b, cluster, job, err);
     bj_dicts_defer(b->dicts, false);
     return r;
 }
 
-static void settle(const struct bj_dicts *d, int64_t *v, int columns)
+static void batch_settle(const struct bj_dicts *d, int64_t *v, int columns)
 {
     for (int i = 0; i < columns; i++)
         if (v[i] < 0 && v[i] != BJ_SQL_NULL)
@@ -238,13 +238,13 @@ int bj_batch_settle(struct bj_batch *b, struct bj_err *err)
         return 0;
     int res = bj_dicts_settle(b->dicts, err);
     for (struct bj_batch_record *r = b->record; res == 0 && r; r = r->next) {
-        settle(b->dicts, r->row.v, BJ_JOB_COLS);
+        batch_settle(b->dicts, r->row.v, BJ_JOB_COLS);
         if (r->more)
-            settle(b->dicts, r->more->v, BJ_MORE_COLS);
+            batch_settle(b->dicts, r->more->v, BJ_MORE_COLS);
         for (unsigned i = 0; i < r->steps; i++)
-            settle(b->dicts, r->step[i].v, BJ_STEP_COLS);
+            batch_settle(b->dicts, r->step[i].v, BJ_STEP_COLS);
         for (unsigned i = 0; i < r->sizes; i++)
-            settle(b->dicts, r->size[i].row.v, BJ_SIZE_COLS);
+            batch_settle(b->dicts, r->size[i].row.v, BJ_SIZE_COLS);
     }
     return res;
 }
@@ -252,9 +252,9 @@ int bj_batch_settle(struct bj_batch *b, struct bj_err *err)
 /* --- keys ----------------------------------------------------------------- */
 
 /* A key of the cache: what it identifies, numbers and a text. */
-static struct bj_slice key_of(struct bj_batch *b, int64_t what, int64_t first,
-                              int64_t second, int64_t third,
-                              struct bj_slice text)
+static struct bj_slice batch_key_of(struct bj_batch *b, int64_t what,
+                                    int64_t first, int64_t second,
+                                    int64_t third, struct bj_slice text)
 {
     const int64_t head[] = {what, first, second, third};
     char *key = bj_arena_alloc(&b->memory, sizeof(head) + text.n);
@@ -268,18 +268,19 @@ static struct bj_slice key_of(struct bj_batch *b, int64_t what, int64_t first,
 
 static struct bj_slice job_key(struct bj_batch *b, const struct bj_row *row)
 {
-    return key_of(b, KEY_JOB, row->v[BJ_JOB_CLUSTER], row->v[BJ_JOB_RAW_ID],
-                  row->v[BJ_JOB_SUBMIT], row->s[0]);
+    return batch_key_of(b, KEY_JOB, row->v[BJ_JOB_CLUSTER],
+                        row->v[BJ_JOB_RAW_ID], row->v[BJ_JOB_SUBMIT],
+                        row->s[0]);
 }
 
 static struct bj_slice number_key(struct bj_batch *b, int64_t id)
 {
-    return key_of(b, KEY_NUMBER, id, 0, 0, BJ_SLICE(""));
+    return batch_key_of(b, KEY_NUMBER, id, 0, 0, BJ_SLICE(""));
 }
 
 static struct bj_slice sluid_key(struct bj_batch *b, const struct bj_row *row)
 {
-    return key_of(b, KEY_SLUID, 0, 0, 0, row->s[2]);
+    return batch_key_of(b, KEY_SLUID, 0, 0, 0, row->s[2]);
 }
 
 static void *known_as(struct bj_batch *b, struct bj_slice key)
@@ -304,7 +305,7 @@ static bool call_it(struct bj_batch *b, struct bj_slice key, const void *it)
 
 /* --- jobs ----------------------------------------------------------------- */
 
-static struct bj_batch_job *add_job(struct bj_batch *b, int64_t id)
+static struct bj_batch_job *batch_add_job(struct bj_batch *b, int64_t id)
 {
     struct bj_batch_job *j = bj_arena_alloc(&b->memory, sizeof(*j));
     if (!j || (id != BJ_SQL_NULL && !call_it(b, number_key(b, id), j)))
@@ -318,7 +319,7 @@ static struct bj_batch_job *add_job(struct bj_batch *b, int64_t id)
 struct bj_batch_job *bj_batch_stored(struct bj_batch *b, int64_t id)
 {
     struct bj_batch_job *j = known_as(b, number_key(b, id));
-    return j ? j : add_job(b, id);
+    return j ? j : batch_add_job(b, id);
 }
 
 bool bj_batch_has(struct bj_batch *b, int64_t id)
@@ -331,7 +332,7 @@ int bj_batch_name(struct bj_batch *b, struct bj_batch_job *j,
 {
     if (row->s[2].n == 0 || known_as(b, sluid_key(b, row)))
         return 0;
-    return call_it(b, sluid_key(b, row), j) ? 0 : no_memory(err);
+    return call_it(b, sluid_key(b, row), j) ? 0 : batch_no_memory(err);
 }
 
 int bj_batch_take_job(struct bj_batch *b, struct bj_batch_job *j,
@@ -339,7 +340,7 @@ int bj_batch_take_job(struct bj_batch *b, struct bj_batch_job *j,
 {
     j->row = j->old = bj_batch_copy(b, row);
     if (!j->old || !call_it(b, job_key(b, j->old), j))
-        return no_memory(err);
+        return batch_no_memory(err);
     return bj_batch_name(b, j, j->old, err);
 }
 
@@ -348,7 +349,7 @@ int bj_batch_take_more(struct bj_batch *b, struct bj_batch_job *j,
 {
     j->more = bj_batch_copy(b, row);
     j->more_stored = true;
-    return j->more ? 0 : no_memory(err);
+    return j->more ? 0 : batch_no_memory(err);
 }
 
 int bj_batch_take_step(struct bj_batch *b, struct bj_batch_job *j,
@@ -357,7 +358,7 @@ int bj_batch_take_step(struct bj_batch *b, struct bj_batch_job *j,
     const struct bj_batch_step step = {.row = bj_batch_copy(b, row),
                                        .stored = true};
     if (!step.row)
-        return no_memory(err);
+        return batch_no_memory(err);
     return bj_batch_put_step(b, j, bj_batch_step_at(j, row->v[BJ_STEP_SLOT]),
                              &step, err);
 }
@@ -378,7 +379,7 @@ struct bj_batch_job *bj_batch_find(struct bj_batch *b,
 struct bj_batch_job *bj_batch_new(struct bj_batch *b, struct bj_batch_record *r,
                                   int64_t id)
 {
-    struct bj_batch_job *j = add_job(b, id);
+    struct bj_batch_job *j = batch_add_job(b, id);
     if (!j || !call_it(b, job_key(b, &r->row), j) ||
         bj_batch_name(b, j, &r->row, NULL) < 0)
         return NULL;
@@ -414,7 +415,7 @@ int bj_batch_put_step(struct bj_batch *b, struct bj_batch_job *j, unsigned at,
         struct bj_batch_step *to =
             bj_arena_alloc(&b->memory, cap * sizeof(*to));
         if (!to)
-            return no_memory(err);
+            return batch_no_memory(err);
         if (j->steps > 0)
             memcpy(to, j->step, j->steps * sizeof(*to));
         j->step = to;
@@ -431,15 +432,16 @@ int bj_batch_put_step(struct bj_batch *b, struct bj_batch_job *j, unsigned at,
 int bj_batch_find_runs(struct bj_batch *b, struct bj_batch_record *r,
                        struct bj_err *err)
 {
-    const struct bj_slice key = key_of(b, KEY_RUNS, r->row.v[BJ_JOB_CLUSTER],
-                                       r->row.v[BJ_JOB_RAW_ID], 0, r->row.s[0]);
+    const struct bj_slice key =
+        batch_key_of(b, KEY_RUNS, r->row.v[BJ_JOB_CLUSTER],
+                     r->row.v[BJ_JOB_RAW_ID], 0, r->row.s[0]);
     int64_t from, to;
     bj_pbs_keys(&r->row, &from, &to);
     r->runs = known_as(b, key);
     if (!r->runs) {
         r->runs = bj_arena_alloc(&b->memory, sizeof(*r->runs));
         if (!r->runs || !call_it(b, key, r->runs))
-            return no_memory(err);
+            return batch_no_memory(err);
         *r->runs = (struct bj_batch_runs){
             .next = b->runs, .of = &r->row, .from = from, .to = to};
         b->runs = r->runs;
@@ -468,7 +470,7 @@ int bj_batch_list_run(struct bj_batch *b, struct bj_batch_runs *runs,
     }
     run = bj_arena_alloc(&b->memory, sizeof(*run));
     if (!run)
-        return no_memory(err);
+        return batch_no_memory(err);
     *run = (struct bj_batch_run){now, runs->run};
     runs->run = run;
     return 0;

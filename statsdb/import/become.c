@@ -51,7 +51,7 @@ void bj_become_reset(struct bj_become *c)
         bj_st_reset(c->st[i]);
 }
 
-static int no_memory(struct bj_err *err)
+static int become_no_memory(struct bj_err *err)
 {
     return bj_err_set(err, -ENOMEM, "rows");
 }
@@ -64,7 +64,7 @@ static int64_t submit_of(const struct bj_row *row)
     return submit == 0 ? BJ_SQL_NULL : submit;
 }
 
-static bool same(int64_t a, int64_t b)
+static bool become_same(int64_t a, int64_t b)
 {
     return a != BJ_SQL_NULL && a == b;
 }
@@ -74,15 +74,16 @@ static bool is_same(const struct bj_row *a, const struct bj_row *b)
 {
     bool id = a->v[BJ_JOB_RAW_ID] == b->v[BJ_JOB_RAW_ID] &&
               bj_slice_eq(a->s[0], b->s[0]);
-    bool task = same(a->v[BJ_JOB_ARRAY_JOB], b->v[BJ_JOB_ARRAY_JOB]) &&
-                same(a->v[BJ_JOB_ARRAY_TASK], b->v[BJ_JOB_ARRAY_TASK]);
+    bool task = become_same(a->v[BJ_JOB_ARRAY_JOB], b->v[BJ_JOB_ARRAY_JOB]) &&
+                become_same(a->v[BJ_JOB_ARRAY_TASK], b->v[BJ_JOB_ARRAY_TASK]);
     return (id || task) && a->v[BJ_JOB_CLUSTER] == b->v[BJ_JOB_CLUSTER] &&
-           (same(submit_of(a), submit_of(b)) ||
-            same(a->v[BJ_COL_START], b->v[BJ_COL_START]) ||
-            same(a->v[BJ_COL_END], b->v[BJ_COL_END]));
+           (become_same(submit_of(a), submit_of(b)) ||
+            become_same(a->v[BJ_COL_START], b->v[BJ_COL_START]) ||
+            become_same(a->v[BJ_COL_END], b->v[BJ_COL_END]));
 }
 
-static bool is_known(const struct bj_batch *b, const struct bj_batch_record *r)
+static bool become_is_known(const struct bj_batch *b,
+                            const struct bj_batch_record *r)
 {
     if (r->known)
         return true;
@@ -96,7 +97,7 @@ void bj_become_only_new(struct bj_batch *b)
 {
     struct bj_batch_record **at = &b->record;
     while (*at) {
-        if (is_known(b, *at)) {
+        if (become_is_known(b, *at)) {
             *at = (*at)->next;
             b->counts->jobs_known++;
         } else {
@@ -117,8 +118,8 @@ static int list_record(struct bj_batch *b, struct bj_batch_record *r,
 }
 
 /* Choose the run of the record at *at, which follows that of *left, if any. */
-static int place(struct bj_batch *b, struct bj_batch_record **at,
-                 struct bj_err *err)
+static int become_place(struct bj_batch *b, struct bj_batch_record **at,
+                        struct bj_err *err)
 {
     struct bj_batch_record *r = *at;
     struct bj_pbs_known known = {.any = false};
@@ -131,7 +132,7 @@ static int place(struct bj_batch *b, struct bj_batch_record **at,
     if (bj_pbs_place(&known, &r->row, &left)) {
         struct bj_batch_record *ended = bj_batch_insert(b, at);
         if (!ended)
-            return no_memory(err);
+            return become_no_memory(err);
         ended->row = left;
         ended->runs = r->runs;
         ended->number = r->number;
@@ -145,7 +146,7 @@ int bj_become_runs(struct bj_batch *b, struct bj_err *err)
     int res = 0;
     for (struct bj_batch_record **at = &b->record, *r; res == 0 && (r = *at);
          at = &r->next)
-        res = place(b, at, err);
+        res = become_place(b, at, err);
     return res;
 }
 
@@ -164,9 +165,9 @@ static int is_taken(struct bj_become *c, struct bj_batch *b, int64_t number,
 }
 
 /* The number of a new job: its own, or the next one that is free. */
-static int number_of(struct bj_become *c, struct bj_batch *b,
-                     const struct bj_batch_record *r, int64_t *ret,
-                     struct bj_err *err)
+static int become_number_of(struct bj_become *c, struct bj_batch *b,
+                            const struct bj_batch_record *r, int64_t *ret,
+                            struct bj_err *err)
 {
     int64_t number = r->number;
     *ret = number;
@@ -185,15 +186,15 @@ static int number_of(struct bj_become *c, struct bj_batch *b,
 /* --- rows ----------------------------------------------------------------- */
 
 /* The row of all waiting tasks becomes that of the last task. */
-static int split(struct bj_batch *b, const struct bj_row *row,
-                 struct bj_batch_job *j, struct bj_err *err)
+static int become_split(struct bj_batch *b, const struct bj_row *row,
+                        struct bj_batch_job *j, struct bj_err *err)
 {
     if (!j->more || j->more->v[BJ_MORE_REST] == BJ_SQL_NULL ||
         (!bj_batch_is_task(row) && !bj_batch_is_task(j->row)))
         return 0;
     struct bj_row *more = bj_batch_copy(b, j->more);
     if (!more)
-        return no_memory(err);
+        return become_no_memory(err);
     static const struct bj_slice none = {NULL, 0};
     more->v[BJ_MORE_REST] = more->v[BJ_MORE_SHOWN_ID] = BJ_SQL_NULL;
     more->s[0] = more->s[1] = none; /* display_id, array_tasks */
@@ -377,19 +378,19 @@ static int add_new(struct bj_become *c, struct bj_batch *b,
                    struct bj_err *err)
 {
     int64_t id;
-    int res = number_of(c, b, r, &id, err);
+    int res = become_number_of(c, b, r, &id, err);
     if (res < 0)
         return res;
     b->counts->jobs_new++;
     *ret = bj_batch_new(b, r, id);
-    return *ret ? 0 : no_memory(err);
+    return *ret ? 0 : become_no_memory(err);
 }
 
-static int merge(struct bj_batch *b, struct bj_batch_record *r,
-                 struct bj_batch_job *j, struct bj_err *err)
+static int become_merge(struct bj_batch *b, struct bj_batch_record *r,
+                        struct bj_batch_job *j, struct bj_err *err)
 {
     limit(b, j, &r->row);
-    int res = split(b, &r->row, j, err);
+    int res = become_split(b, &r->row, j, err);
     if (res == 0 && r->more)
         merge_more(j, r->more, r->row.weak);
     for (unsigned i = 0; res == 0 && i < r->steps; i++) {
@@ -401,16 +402,16 @@ static int merge(struct bj_batch *b, struct bj_batch_record *r,
     return res < 0 ? res : bj_batch_name(b, j, j->row, err);
 }
 
-static int put(struct bj_become *c, struct bj_batch *b,
-               struct bj_batch_record *r, struct bj_err *err)
+static int become_put(struct bj_become *c, struct bj_batch *b,
+                      struct bj_batch_record *r, struct bj_err *err)
 {
     struct bj_batch_job *j = bj_batch_find(b, r);
     const bool fresh = !j, one_size = r->sizes_kind != BJ_SIZES_ALL;
     const uint64_t changed = b->counts->jobs_changed;
     struct bj_row *again = one_size ? bj_batch_copy(b, &r->row) : NULL;
-    int res = one_size && !again ? no_memory(err)
+    int res = one_size && !again ? become_no_memory(err)
               : fresh            ? add_new(c, b, r, &j, err)
-                                 : merge(b, r, j, err);
+                                 : become_merge(b, r, j, err);
     for (unsigned i = 0; fresh && res == 0 && i < r->steps; i++)
         res = merge_step(b, j, &r->step[i], err);
     if (res < 0)
@@ -429,6 +430,6 @@ int bj_become_jobs(struct bj_become *c, struct bj_batch *b, struct bj_err *err)
 {
     int res = 0;
     for (struct bj_batch_record *r = b->record; res == 0 && r; r = r->next)
-        res = put(c, b, r, err);
-    return res < 0 || !b->memory.failed ? res : no_memory(err);
+        res = become_put(c, b, r, err);
+    return res < 0 || !b->memory.failed ? res : become_no_memory(err);
 }

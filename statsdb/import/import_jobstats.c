@@ -76,8 +76,8 @@ static int put_one(struct summaries *s, const int64_t v[VALUES],
     return bj_st_run(s->st[LIST], err);
 }
 
-static int put(struct summaries *s, const struct bj_jobstats *js,
-               struct bj_err *err)
+static int jobstats_put(struct summaries *s, const struct bj_jobstats *js,
+                        struct bj_err *err)
 {
     struct bj_st *next = s->st[NEXT];
     const int64_t end = bj_st_get_i64(next, 3);
@@ -126,7 +126,7 @@ static int take_summary(struct summaries *s, struct bj_err *err)
     bj_arena_reset(&s->arena);
     int r = bj_jobstats_read(&s->arena, comment, &js, &why);
     if (r == 0)
-        return put(s, &js, err);
+        return jobstats_put(s, &js, err);
     if (r == -ENOMEM)
         return bj_err_copy(err, r, &why);
     if (r == -ENOENT)

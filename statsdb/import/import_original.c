@@ -54,7 +54,7 @@ struct original {
 
 /* --- jobs ------------------------------------------------------------------*/
 
-static int commit(struct original *o, struct bj_err *err)
+static int original_commit(struct original *o, struct bj_err *err)
 {
     int r = o->open ? bj_upsert_commit(o->upsert, err) : 0;
     o->open = o->open && r < 0;
@@ -62,8 +62,8 @@ static int commit(struct original *o, struct bj_err *err)
     return r;
 }
 
-static int take_job(void *ctx, const struct bj_sched_job *job,
-                    struct bj_err *err)
+static int original_take_job(void *ctx, const struct bj_sched_job *job,
+                             struct bj_err *err)
 {
     struct original *o = ctx;
     int r = 0;
@@ -73,7 +73,7 @@ static int take_job(void *ctx, const struct bj_sched_job *job,
     }
     if (r == 0)
         r = bj_upsert_job(o->upsert, o->cluster, job, err);
-    return r == 0 && ++o->batch >= BATCH ? commit(o, err) : r;
+    return r == 0 && ++o->batch >= BATCH ? original_commit(o, err) : r;
 }
 
 static void left_out(struct original *o, const char *why)
@@ -83,7 +83,7 @@ static void left_out(struct original *o, const char *why)
         o->im->bad(o->im->ctx, o->row, why);
 }
 
-static void take_bad(void *ctx, const struct bj_sacct_bad *bad)
+static void original_take_bad(void *ctx, const struct bj_sacct_bad *bad)
 {
     struct original *o = ctx;
     char why[128];
@@ -212,7 +212,7 @@ static int take_rows(struct original *o, struct bj_err *err)
     }
     int e = r == 0 || r == -EINTR ? bj_sacct_end(o->reader, true, err) : r;
     if (e == 0)
-        e = commit(o, err);
+        e = original_commit(o, err);
     return r < 0 ? r : e;
 }
 
@@ -247,8 +247,8 @@ static int open_to(struct original *o, struct bj_err *err)
                                        .cluster = o->cluster,
                                        .max_record = 2 * TEXT_MAX,
                                        .ctx = o,
-                                       .job = take_job,
-                                       .bad = take_bad};
+                                       .job = original_take_job,
+                                       .bad = original_take_bad};
     int r = bj_upsert_new(o->im->store, &o->upsert, err);
     if (r == 0) {
         bj_upsert_only_new(o->upsert);

@@ -53,8 +53,8 @@ static int64_t elapsed_of(const struct bj_pbs_sizes *s, size_t n, int64_t end,
     return all > before ? all - before : 0;
 }
 
-static int add(struct bj_pbs_sizes *s, size_t at,
-               const struct bj_size_row *size)
+static int pbs_size_add(struct bj_pbs_sizes *s, size_t at,
+                        const struct bj_size_row *size)
 {
     if (s->n == SIZES_MAX)
         return 0;
@@ -78,7 +78,8 @@ static int set(struct bj_size_row *to, const struct bj_size_row *from)
     return changed;
 }
 
-static int begin(struct bj_pbs_sizes *s, const struct bj_pbs_size_record *r)
+static int pbs_size_begin(struct bj_pbs_sizes *s,
+                          const struct bj_pbs_size_record *r)
 {
     const int64_t start = r->size.v[BJ_SIZE_START];
     size_t at = s->n;
@@ -87,10 +88,11 @@ static int begin(struct bj_pbs_sizes *s, const struct bj_pbs_size_record *r)
         at--;
     if (at > 0 && s->size[at - 1].v[BJ_SIZE_START] == start)
         return set(&s->size[at - 1], &r->size);
-    return add(s, at, &r->size);
+    return pbs_size_add(s, at, &r->size);
 }
 
-static int end(struct bj_pbs_sizes *s, const struct bj_pbs_size_record *r)
+static int pbs_size_end(struct bj_pbs_sizes *s,
+                        const struct bj_pbs_size_record *r)
 {
     const int64_t at = r->size.v[BJ_SIZE_END];
     struct bj_size_row size = r->size;
@@ -106,7 +108,7 @@ static int end(struct bj_pbs_sizes *s, const struct bj_pbs_size_record *r)
     if (n == 0) {
         size.v[BJ_SIZE_START] = r->run_start;
         size.v[BJ_SIZE_ELAPSED] = elapsed_of(s, 0, at, r);
-        return add(s, 0, &size);
+        return pbs_size_add(s, 0, &size);
     }
     if (s->size[n - 1].v[BJ_SIZE_END] != BJ_SQL_NULL)
         return 0; /* what began after it is not known */
@@ -117,7 +119,8 @@ static int end(struct bj_pbs_sizes *s, const struct bj_pbs_size_record *r)
 int bj_pbs_sizes_join(struct bj_pbs_sizes *s,
                       const struct bj_pbs_size_record *record)
 {
-    return record->kind == BJ_SIZE_BEGINS ? begin(s, record) : end(s, record);
+    return record->kind == BJ_SIZE_BEGINS ? pbs_size_begin(s, record)
+                                          : pbs_size_end(s, record);
 }
 
 /* --- sums -----------------------------------------------------------------*/

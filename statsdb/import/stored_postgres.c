@@ -98,8 +98,8 @@ static void postgres_reset(struct bj_stored *s)
     bj_arrays_clear(&s->rows);
 }
 
-static int prepare(struct bj_stored *s, int which, const char *sql,
-                   struct bj_err *err)
+static int stored_postgres_prepare(struct bj_stored *s, int which,
+                                   const char *sql, struct bj_err *err)
 {
     return s->st[which] ? 0 : bj_db_prepare(s->db, sql, &s->st[which], err);
 }
@@ -128,7 +128,7 @@ static int postgres_known(struct bj_stored *s, struct bj_batch *b,
                           struct bj_err *err)
 {
     const int64_t *n;
-    int res = prepare(s, ST_KNOWN, known_sql, err);
+    int res = stored_postgres_prepare(s, ST_KNOWN, known_sql, err);
     for (struct bj_batch_record *r = b->record; r; r = r->next) {
         const int64_t *v = r->row.v;
         bj_arrays_i64(&s->rows, 0, v[BJ_JOB_CLUSTER]);
@@ -178,7 +178,7 @@ static int postgres_runs(struct bj_stored *s, struct bj_batch *b,
 {
     struct bj_batch_runs **list =
         bj_arena_alloc(&b->memory, b->records * sizeof(struct bj_batch_runs *));
-    int r = list ? prepare(s, ST_RUNS, runs_sql, err)
+    int r = list ? stored_postgres_prepare(s, ST_RUNS, runs_sql, err)
                  : bj_err_set(err, -ENOMEM, "runs");
     for (struct bj_batch_runs *l = b->runs; r == 0 && l; l = l->next) {
         list[s->rows.rows] = l;
@@ -207,8 +207,8 @@ static int prepare_fetch(struct bj_stored *s, int table, struct bj_err *err)
     return bj_db_prepare_buf(s->db, &sql, &s->st[ST_FETCH + table], err);
 }
 
-static int take(struct bj_stored *s, struct bj_batch *b, int table,
-                struct bj_err *err)
+static int stored_postgres_take(struct bj_stored *s, struct bj_batch *b,
+                                int table, struct bj_err *err)
 {
     static int (*const takes[TABLES])(struct bj_batch *, struct bj_batch_job *,
                                       const struct bj_row *,
@@ -234,7 +234,7 @@ static int fetch(struct bj_stored *s, struct bj_batch *b, int table,
     if (r == 0)
         r = bj_arrays_bind(&s->rows, 1, s->st[ST_FETCH + table], err);
     while (r == 0 && (r = bj_st_row(s->st[ST_FETCH + table], err)) > 0)
-        r = take(s, b, table, err);
+        r = stored_postgres_take(s, b, table, err);
     bj_st_reset(s->st[ST_FETCH + table]);
     bj_arrays_clear(&s->rows);
     return r;
@@ -243,7 +243,7 @@ static int fetch(struct bj_stored *s, struct bj_batch *b, int table,
 static int find_numbers(struct bj_stored *s, struct bj_batch *b,
                         struct bj_err *err)
 {
-    int res = prepare(s, ST_FIND, find_sql, err);
+    int res = stored_postgres_prepare(s, ST_FIND, find_sql, err);
     for (const struct bj_batch_record *r = b->record; r; r = r->next) {
         const struct bj_slice sluid = r->row.s[2];
         bj_arrays_i64(&s->rows, 0, r->row.v[BJ_JOB_CLUSTER]);
@@ -328,7 +328,8 @@ static bool next_values(struct rows *l, struct bj_value *ret)
     return true;
 }
 
-static int next(void *ctx, struct bj_value *ret, struct bj_err *err)
+static int stored_postgres_next(void *ctx, struct bj_value *ret,
+                                struct bj_err *err)
 {
     (void)err;
     return next_values(ctx, ret);
@@ -342,8 +343,8 @@ static int columns_of(int table, const char **ret)
     return n;
 }
 
-static int load(struct bj_stored *s, struct bj_batch *b, int table,
-                struct bj_err *err)
+static int stored_postgres_load(struct bj_stored *s, struct bj_batch *b,
+                                int table, struct bj_err *err)
 {
     const char *column[BJ_ROW_COLS + 1];
     struct rows rows = {.table = table, .job = b->job}, any = rows;
@@ -351,7 +352,7 @@ static int load(struct bj_stored *s, struct bj_batch *b, int table,
     const struct bj_load load = {.table = tables[table].name,
                                  .column = column,
                                  .columns = columns_of(table, column),
-                                 .next = next,
+                                 .next = stored_postgres_next,
                                  .ctx = &rows};
     return next_row(&any, &j) ? bj_db_load(s->db, &load, err) : 0;
 }
@@ -376,8 +377,8 @@ static void add_values(struct bj_arrays *a, const struct bj_value *v, int n)
     a->rows++;
 }
 
-static int change(struct bj_stored *s, struct bj_batch *b, int table,
-                  struct bj_err *err)
+static int stored_postgres_change(struct bj_stored *s, struct bj_batch *b,
+                                  int table, struct bj_err *err)
 {
     const char *column[BJ_ROW_COLS + 1];
     struct bj_value v[BJ_ROW_COLS + 1];
@@ -398,9 +399,9 @@ static int postgres_write(struct bj_stored *s, struct bj_batch *b,
 {
     int r = 0;
     for (int i = 0; r == 0 && i < TABLES; i++) {
-        r = change(s, b, i, err);
+        r = stored_postgres_change(s, b, i, err);
         if (r == 0)
-            r = load(s, b, i, err);
+            r = stored_postgres_load(s, b, i, err);
     }
     return r;
 }

@@ -48,8 +48,8 @@ static const struct statement {
     [ST_STEP_SET] = {&bj_table_step, SET_PLAIN, NULL},
 };
 
-static int prepare(struct bj_db *db, const struct statement *s,
-                   struct bj_st **ret, struct bj_err *err)
+static int stored_sqlite_prepare(struct bj_db *db, const struct statement *s,
+                                 struct bj_st **ret, struct bj_err *err)
 {
     struct bj_buf sql = {0};
     if (s->kind == FIND) {
@@ -78,7 +78,7 @@ static int sqlite_open(struct bj_db *db, struct bj_stored **ret,
     struct bj_stored *s = calloc(1, sizeof(*s));
     int r = s ? 0 : bj_err_set(err, -ENOMEM, "upsert");
     for (int i = 0; r == 0 && i < STATEMENTS; i++)
-        r = prepare(db, &statements[i], &s->st[i], err);
+        r = stored_sqlite_prepare(db, &statements[i], &s->st[i], err);
     if (r < 0)
         sqlite_close(s);
     else
@@ -179,9 +179,9 @@ static int read_steps(struct bj_stored *s, struct bj_batch *b,
 }
 
 /* Read the job at the row of a statement, with what the record needs. */
-static int read_job(struct bj_stored *s, struct bj_batch *b,
-                    struct bj_batch_record *r, struct bj_st *st,
-                    struct bj_err *err)
+static int stored_sqlite_read_job(struct bj_stored *s, struct bj_batch *b,
+                                  struct bj_batch_record *r, struct bj_st *st,
+                                  struct bj_err *err)
 {
     r->found = bj_st_get_i64(st, BJ_JOB_COLS);
     struct bj_batch_job *j = bj_batch_stored(b, r->found);
@@ -200,8 +200,8 @@ static int read_job(struct bj_stored *s, struct bj_batch *b,
     return res;
 }
 
-static int find(struct bj_stored *s, struct bj_batch *b,
-                struct bj_batch_record *r, struct bj_err *err)
+static int stored_sqlite_find(struct bj_stored *s, struct bj_batch *b,
+                              struct bj_batch_record *r, struct bj_err *err)
 {
     struct bj_st *st = s->st[ST_FIND];
     bj_row_bind_one(&bj_table_job, &r->row, BJ_JOB_CLUSTER, st, 1);
@@ -213,7 +213,7 @@ static int find(struct bj_stored *s, struct bj_batch *b,
         bj_row_bind_one(&bj_table_job, &r->row, BJ_JOB_SLUID, st, 1);
         res = bj_st_row(st, err);
     }
-    return res > 0 ? read_job(s, b, r, st, err) : res;
+    return res > 0 ? stored_sqlite_read_job(s, b, r, st, err) : res;
 }
 
 static int sqlite_find(struct bj_stored *s, struct bj_batch *b,
@@ -221,7 +221,7 @@ static int sqlite_find(struct bj_stored *s, struct bj_batch *b,
 {
     int res = 0;
     for (struct bj_batch_record *r = b->record; res == 0 && r; r = r->next)
-        res = find(s, b, r, err);
+        res = stored_sqlite_find(s, b, r, err);
     return res;
 }
 

@@ -31,7 +31,7 @@ struct bj_upsert {
     bool bulk;
 };
 
-static int set_up(struct bj_upsert *u, struct bj_err *err)
+static int upsert_set_up(struct bj_upsert *u, struct bj_err *err)
 {
     int r = bj_dicts_new(u->db, &u->dicts, err);
     if (r == 0)
@@ -57,7 +57,7 @@ int bj_upsert_new(struct bj_store *s, struct bj_upsert **ret,
                   ? &bj_stored_postgres
                   : &bj_stored_sqlite;
     bj_upsert_gather(u, true);
-    int r = set_up(u, err);
+    int r = upsert_set_up(u, err);
     if (r < 0) {
         bj_upsert_free(u);
         return r;

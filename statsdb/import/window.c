@@ -16,8 +16,8 @@ static bool nothing_yet(const struct bj_covered *c)
 }
 
 /* The first window: the newest slice. */
-static void first(const struct bj_window_rules *rules, int64_t now,
-                  struct bj_window *ret)
+static void window_first(const struct bj_window_rules *rules, int64_t now,
+                         struct bj_window *ret)
 {
     int64_t start = larger(rules->since_sec, now - rules->slice_sec);
     start = smaller(start, now - 1);
@@ -49,7 +49,7 @@ bool bj_window_next(const struct bj_window_rules *rules,
                     struct bj_window *ret)
 {
     if (nothing_yet(covered)) {
-        first(rules, now_sec, ret);
+        window_first(rules, now_sec, ret);
         return true;
     }
     int64_t ago = now_sec - covered->to_sec;

@@ -14,14 +14,14 @@
 /* --- computed columns -------------------------------------------------------
  */
 
-static int64_t first(int64_t a, int64_t b)
+static int64_t column_first(int64_t a, int64_t b)
 {
     return a != BJ_SQL_NULL ? a : b;
 }
 
 static int64_t make_first(const int64_t *v)
 {
-    return first(v[0], v[1]);
+    return column_first(v[0], v[1]);
 }
 
 /* amount, elapsed, sum over time of a resized job */
@@ -51,7 +51,7 @@ static int64_t make_unlimited(const int64_t *v)
 /* start, eligible, submit */
 static int64_t make_wait(const int64_t *v)
 {
-    int64_t since = first(v[1], make_stamp(&v[2])), wait;
+    int64_t since = column_first(v[1], make_stamp(&v[2])), wait;
     if (v[0] == BJ_SQL_NULL || since == BJ_SQL_NULL ||
         __builtin_sub_overflow(v[0], since, &wait))
         return BJ_SQL_NULL;
@@ -111,7 +111,7 @@ static struct bj_best memory_efficiency(const int64_t *v)
                    v[2] == BJ_SQL_NULL
                        ? BJ_SQL_NULL
                        : bj_best_memory_ppm(bj_accounting_peak(v[3], v[4]),
-                                            first(v[5], v[6])));
+                                            column_first(v[5], v[6])));
 }
 
 static int64_t make_memory_efficiency(const int64_t *v)
@@ -662,7 +662,7 @@ const struct bj_column *bj_job_column(struct bj_slice name)
     return c->name ? c : NULL;
 }
 
-static bool is_name(struct bj_slice s, const char *name)
+static bool column_is_name(struct bj_slice s, const char *name)
 {
     return name && strlen(name) == s.n && strncasecmp(name, s.p, s.n) == 0;
 }
@@ -673,12 +673,12 @@ const struct bj_column *bj_job_column_of_people(struct bj_slice name)
     if (c)
         return c;
     for (c = bj_job_columns; c->name; c++)
-        if (is_name(name, c->title))
+        if (column_is_name(name, c->title))
             return c;
     for (size_t i = 0; i < sizeof(synonyms) / sizeof(synonyms[0]); i++)
-        if (is_name(name, synonyms[i].sacct))
+        if (column_is_name(name, synonyms[i].sacct))
             return bj_job_column(bj_slice_str(synonyms[i].name));
-    for (c = bj_job_columns; c->name && !is_name(name, c->name);)
+    for (c = bj_job_columns; c->name && !column_is_name(name, c->name);)
         c++;
     return c->name ? c : NULL;
 }

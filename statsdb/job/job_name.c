@@ -195,7 +195,7 @@ static void by_array(struct bj_sql_build *b, int64_t number)
     bj_sql_build_int(b, number);
 }
 
-static void by_number(struct bj_sql_build *b, const struct bj_job_name *n)
+static void name_by_number(struct bj_sql_build *b, const struct bj_job_name *n)
 {
     put_prefix(b, n->text, "[", "\\");
     bj_sql_build_add(b, " UNION ALL ");
@@ -373,7 +373,7 @@ void bj_job_name_query(const struct bj_job_name *n,
     case BJ_NAME_JOB:
         by_jobid(b, n->text);
         if (parts == BJ_NAME_WITH_PARTS)
-            by_number(b, n);
+            name_by_number(b, n);
         return;
     case BJ_NAME_JOBID:
     case BJ_NAME_UUID:

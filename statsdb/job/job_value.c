@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-static int64_t number_of(const struct bj_job_raw *raw, unsigned i)
+static int64_t value_number_of(const struct bj_job_raw *raw, unsigned i)
 {
     const struct bj_value *v = &raw->row[raw->at[i]];
     return v->type == BJ_TYPE_INTEGER ? v->i64 : BJ_SQL_NULL;
@@ -16,15 +16,15 @@ int64_t bj_job_number(const struct bj_column *c, const struct bj_job_raw *raw)
 {
     int64_t number[BJ_JOB_VALUES];
     if (!c->make)
-        return number_of(raw, 0);
+        return value_number_of(raw, 0);
     for (unsigned i = 0; i < BJ_JOB_VALUES && c->sql[i]; i++)
-        number[i] = number_of(raw, i);
+        number[i] = value_number_of(raw, i);
     return c->make(number);
 }
 
 /* A value as text; digits is a buffer for numbers. */
-static struct bj_slice text_of(const struct bj_job_raw *raw, unsigned i,
-                               char digits[static BJ_DIGITS_ROOM])
+static struct bj_slice value_text_of(const struct bj_job_raw *raw, unsigned i,
+                                     char digits[static BJ_DIGITS_ROOM])
 {
     const struct bj_value *v = &raw->row[raw->at[i]];
     if (v->type == BJ_TYPE_TEXT)
@@ -35,8 +35,8 @@ static struct bj_slice text_of(const struct bj_job_raw *raw, unsigned i,
                              (size_t)(bj_digits_i64(digits, v->i64) - digits)};
 }
 
-static struct bj_slice join(struct bj_job_raw *raw, const struct bj_slice *part,
-                            unsigned parts)
+static struct bj_slice value_join(struct bj_job_raw *raw,
+                                  const struct bj_slice *part, unsigned parts)
 {
     struct bj_buf *to = raw->scratch;
     to->len = 0;
@@ -51,14 +51,15 @@ static int key_text(struct bj_job_raw *raw, struct bj_slice *ret,
 {
     char submit[BJ_DIGITS_ROOM];
     struct bj_slice cluster;
-    int r =
-        raw->word(raw->ctx, BJ_WORD_CLUSTER, number_of(raw, 0), &cluster, err);
+    int r = raw->word(raw->ctx, BJ_WORD_CLUSTER, value_number_of(raw, 0),
+                      &cluster, err);
     if (r == 0 && cluster.p)
-        *ret = join(raw,
-                    (struct bj_slice[]){cluster, BJ_SLICE(":"),
-                                        text_of(raw, 1, raw->digits),
-                                        BJ_SLICE(":"), text_of(raw, 2, submit)},
-                    5);
+        *ret = value_join(
+            raw,
+            (struct bj_slice[]){cluster, BJ_SLICE(":"),
+                                value_text_of(raw, 1, raw->digits),
+                                BJ_SLICE(":"), value_text_of(raw, 2, submit)},
+            5);
     return r;
 }
 
@@ -67,14 +68,16 @@ static int path_text(struct bj_job_raw *raw, struct bj_slice *ret,
                      struct bj_err *err)
 {
     struct bj_slice dir;
-    *ret = text_of(raw, 1, raw->digits);
-    if (number_of(raw, 0) == BJ_SQL_NULL)
+    *ret = value_text_of(raw, 1, raw->digits);
+    if (value_number_of(raw, 0) == BJ_SQL_NULL)
         return 0;
-    int r = raw->word(raw->ctx, BJ_WORD_DIR, number_of(raw, 0), &dir, err);
+    int r =
+        raw->word(raw->ctx, BJ_WORD_DIR, value_number_of(raw, 0), &dir, err);
     if (r == 0)
-        *ret = dir.p
-                   ? join(raw, (struct bj_slice[]){dir, BJ_SLICE("/"), *ret}, 3)
-                   : dir;
+        *ret =
+            dir.p ? value_join(raw,
+                               (struct bj_slice[]){dir, BJ_SLICE("/"), *ret}, 3)
+                  : dir;
     return r;
 }
 
@@ -82,24 +85,24 @@ static int path_text(struct bj_job_raw *raw, struct bj_slice *ret,
 static struct bj_slice display_id(struct bj_job_raw *raw)
 {
     char more[BJ_DIGITS_ROOM];
-    struct bj_slice id = text_of(raw, 0, raw->digits);
+    struct bj_slice id = value_text_of(raw, 0, raw->digits);
     for (unsigned i = 1; i < 5 && !id.p; i += 2)
-        if (number_of(raw, i) != BJ_SQL_NULL &&
-            number_of(raw, i + 1) != BJ_SQL_NULL)
-            id =
-                join(raw,
-                     (struct bj_slice[]){text_of(raw, i, raw->digits),
-                                         i == 1 ? BJ_SLICE("_") : BJ_SLICE("+"),
-                                         text_of(raw, i + 1, more)},
-                     3);
-    return id.p ? id : text_of(raw, 5, raw->digits);
+        if (value_number_of(raw, i) != BJ_SQL_NULL &&
+            value_number_of(raw, i + 1) != BJ_SQL_NULL)
+            id = value_join(
+                raw,
+                (struct bj_slice[]){value_text_of(raw, i, raw->digits),
+                                    i == 1 ? BJ_SLICE("_") : BJ_SLICE("+"),
+                                    value_text_of(raw, i + 1, more)},
+                3);
+    return id.p ? id : value_text_of(raw, 5, raw->digits);
 }
 
 /* month, and its day; neither is always known */
 static struct bj_slice date(struct bj_job_raw *raw, bool with_day)
 {
-    const int64_t month = number_of(raw, 0);
-    const int64_t day = with_day ? number_of(raw, 1) : 0;
+    const int64_t month = value_number_of(raw, 0);
+    const int64_t day = with_day ? value_number_of(raw, 1) : 0;
     if (month == BJ_SQL_NULL || day == BJ_SQL_NULL)
         return (struct bj_slice){0};
     int n = snprintf(raw->digits, sizeof(raw->digits), "%04d-%02d",
@@ -119,9 +122,10 @@ static int job_text(const struct bj_column *c, struct bj_job_raw *raw,
     switch (c->kind) {
     case BJ_AS_WORD:
     case BJ_AS_WORD_INT:
-        return number_of(raw, 0) == BJ_SQL_NULL
+        return value_number_of(raw, 0) == BJ_SQL_NULL
                    ? 0
-                   : raw->word(raw->ctx, c->word, number_of(raw, 0), ret, err);
+                   : raw->word(raw->ctx, c->word, value_number_of(raw, 0), ret,
+                               err);
     case BJ_AS_KEY:
         return key_text(raw, ret, err);
     case BJ_AS_PATH:
@@ -139,7 +143,7 @@ static int job_text(const struct bj_column *c, struct bj_job_raw *raw,
             *ret = bj_slice_str(name);
         return 0;
     default:
-        *ret = text_of(raw, 0, raw->digits);
+        *ret = value_text_of(raw, 0, raw->digits);
         return 0;
     }
 }

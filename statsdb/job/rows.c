@@ -200,8 +200,8 @@ static void put_plain(struct bj_rows *r, const char *text, size_t n)
 }
 
 /* True: the value was stored as a cell. */
-static bool put_cell(struct bj_rows *r, enum bj_cell_kind kind, int64_t number,
-                     unsigned digits)
+static bool rows_put_cell(struct bj_rows *r, enum bj_cell_kind kind,
+                          int64_t number, unsigned digits)
 {
     if (r->cells)
         bj_cells_put(
@@ -212,7 +212,7 @@ static bool put_cell(struct bj_rows *r, enum bj_cell_kind kind, int64_t number,
 
 void bj_put_null(struct bj_rows *r)
 {
-    if (put_cell(r, BJ_CELL_NULL, 0, 0))
+    if (rows_put_cell(r, BJ_CELL_NULL, 0, 0))
         return;
     char *p = open_value(r, 4);
     if (p)
@@ -251,7 +251,7 @@ void bj_put_number(struct bj_rows *r, struct bj_slice s)
 
 void bj_put_int(struct bj_rows *r, int64_t v)
 {
-    if (put_cell(r, BJ_CELL_NUMBER, v, 0))
+    if (rows_put_cell(r, BJ_CELL_NUMBER, v, 0))
         return;
     char *p = open_value(r, BJ_DIGITS_ROOM);
     if (p)
@@ -260,7 +260,7 @@ void bj_put_int(struct bj_rows *r, int64_t v)
 
 void bj_put_fixed(struct bj_rows *r, int64_t v, unsigned digits)
 {
-    if (put_cell(r, BJ_CELL_NUMBER, v, digits))
+    if (rows_put_cell(r, BJ_CELL_NUMBER, v, digits))
         return;
     char *p = open_value(r, 1);
     if (!p)
@@ -272,7 +272,7 @@ void bj_put_fixed(struct bj_rows *r, int64_t v, unsigned digits)
 
 void bj_put_bool(struct bj_rows *r, bool v)
 {
-    if (!put_cell(r, BJ_CELL_BOOL, v, 0))
+    if (!rows_put_cell(r, BJ_CELL_BOOL, v, 0))
         put_plain(r, v ? "true" : "false", v ? 4 : 5);
 }
 
@@ -300,7 +300,7 @@ void bj_put_time(struct bj_rows *r, int64_t sec)
     const int64_t first = -62135596800, last = 253402300799;
     const size_t quote = r->shape != BJ_SHAPE_CSV;
     sec = sec < first ? first : sec > last ? last : sec;
-    if (put_cell(r, BJ_CELL_TIME, sec, 0))
+    if (rows_put_cell(r, BJ_CELL_TIME, sec, 0))
         return;
     int64_t days = sec >= 0 ? sec / 86400 : (sec - 86399) / 86400;
     unsigned rest = (unsigned)(sec - days * 86400);

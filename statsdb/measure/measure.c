@@ -53,7 +53,7 @@ static int put_sql(struct bj_db *db, struct bj_st **ret, struct bj_err *err)
     return r;
 }
 
-static int prepare(struct bj_measure *m, struct bj_err *err)
+static int measure_prepare(struct bj_measure *m, struct bj_err *err)
 {
     const struct {
         const char *sql;
@@ -103,7 +103,7 @@ int bj_measure_new(struct bj_store *s, const struct bj_prom_conf *conf,
     if (r == 0)
         r = bj_dicts_new(m->db, &m->dicts, err);
     if (r == 0)
-        r = prepare(m, err);
+        r = measure_prepare(m, err);
     if (r < 0) {
         bj_measure_free(m);
         return r;
@@ -181,8 +181,8 @@ static int64_t coverage(const struct bj_measure *m,
     return wanted <= 0 || had >= wanted ? 1000000 : had * 1000000 / wanted;
 }
 
-static int put_row(struct bj_measure *m, const struct bj_measure_job *j,
-                   int64_t now, struct bj_err *err)
+static int measure_put_row(struct bj_measure *m, const struct bj_measure_job *j,
+                           int64_t now, struct bj_err *err)
 {
     struct bj_st *st = m->put;
     bool found = j->outcome == BJ_MEASURE_FOUND;
@@ -208,8 +208,9 @@ static int put_row(struct bj_measure *m, const struct bj_measure_job *j,
     return run_for(st, j, err);
 }
 
-static int put_energy(struct bj_measure *m, const struct bj_measure_job *j,
-                      struct bj_err *err)
+static int measure_put_energy(struct bj_measure *m,
+                              const struct bj_measure_job *j,
+                              struct bj_err *err)
 {
     static const char *const names[BJ_COMPONENTS] = {"cpu", "dram", "gpu",
                                                      "other"};
@@ -236,8 +237,8 @@ static int put_energy(struct bj_measure *m, const struct bj_measure_job *j,
     return r;
 }
 
-static int put_parts(struct bj_measure *m, const struct bj_measure_job *j,
-                     struct bj_err *err)
+static int measure_put_parts(struct bj_measure *m,
+                             const struct bj_measure_job *j, struct bj_err *err)
 {
     struct bj_st *st = m->put_part;
     int r = run_for(m->drop_part, j, err);
@@ -278,18 +279,18 @@ static int put_result(struct bj_measure *m, const struct bj_measure_job *j,
     int r = keep_stored(m, j, now, err);
     if (r != 0)
         return r < 0 ? r : 0;
-    r = put_row(m, j, now, err);
+    r = measure_put_row(m, j, now, err);
     if (r == 0)
-        r = put_energy(m, j, err);
+        r = measure_put_energy(m, j, err);
     if (r == 0)
-        r = put_parts(m, j, err);
+        r = measure_put_parts(m, j, err);
     if (r < 0 || j->outcome == BJ_MEASURE_NO_DATA)
         return r;
     return run_for(m->retry, j, err);
 }
 
-static int put_job(struct bj_measure *m, const struct bj_measure_job *j,
-                   int64_t now, struct bj_err *err)
+static int measure_put_job(struct bj_measure *m, const struct bj_measure_job *j,
+                           int64_t now, struct bj_err *err)
 {
     uint64_t *const count[] = {
         [BJ_MEASURE_FOUND] = &m->counts.jobs,
@@ -329,7 +330,7 @@ int bj_measure_step(struct bj_measure *m, int64_t now_sec, struct bj_err *err)
     else
         return shrink_batch(m, r, err);
     for (unsigned i = 0; r == 0 && i < b->n; i++)
-        r = put_job(m, &b->job[i], now_sec, err);
+        r = measure_put_job(m, &b->job[i], now_sec, err);
     if (r == 0)
         r = bj_store_commit(m->store, err);
     if (r == 0) {

@@ -23,7 +23,7 @@ static bool take_id(struct bj_slice id, char to[BJ_MEASURE_ID])
 }
 
 /* The job of the current row; false: its id cannot be a label. */
-static bool read_row(struct bj_st *st, struct bj_measure_job *j)
+static bool batch_read_row(struct bj_st *st, struct bj_measure_job *j)
 {
     *j = (struct bj_measure_job){.job = bj_st_get_i64(st, 0),
                                  .end_sec = bj_st_get_i64(st, 1),
@@ -165,7 +165,8 @@ int bj_measure_choose(struct bj_measure *m, int64_t now, struct bj_err *err)
         struct bj_measure_job *j = &b->job[b->n];
         if (full || b->n == BJ_MEASURE_JOBS)
             continue;
-        bool known = read_row(st, j), lost = !known || !limit_to_run(m, j);
+        bool known = batch_read_row(st, j),
+             lost = !known || !limit_to_run(m, j);
         if (b->n > 0 && (lost || j->other_runs))
             continue; /* in a later batch, alone */
         samples += cost(m, j);

@@ -219,7 +219,7 @@ static int run_query(struct bj_measure *m, const struct query *q,
                : bj_prom_query(m->prom, sql->p, m->batch.at_sec, &sink, err);
 }
 
-static int64_t sum_of(const struct bj_measure_job *j)
+static int64_t query_sum_of(const struct bj_measure_job *j)
 {
     int64_t sum = 0;
     for (int i = 0; i < BJ_COMPONENTS; i++)
@@ -236,7 +236,7 @@ static int query_hours(struct bj_measure *m, struct bj_buf *text,
     int64_t start = INT64_MAX, end = 0;
     for (unsigned i = 0; i < b->n; i++) {
         const struct bj_measure_job *j = &b->job[i];
-        if (j->end_sec - j->start_sec <= HOUR || sum_of(j) == 0)
+        if (j->end_sec - j->start_sec <= HOUR || query_sum_of(j) == 0)
             continue;
         start = j->start_sec < start ? j->start_sec : start;
         end = j->end_sec > end ? j->end_sec : end;
@@ -259,7 +259,7 @@ static void check_bins(struct bj_measure_batch *b)
         struct bj_measure_job *j = &b->job[i];
         if (j->bins == 0)
             continue;
-        j->bin[j->bins - 1].microjoules += sum_of(j);
+        j->bin[j->bins - 1].microjoules += query_sum_of(j);
         if (j->bin[j->bins - 1].microjoules < 0 || j->bins == 1)
             j->bins = 0;
     }

@@ -2,7 +2,7 @@
 
 #define NODE "jobid, instance, slurm_node"
 
-static void put_jobs(const struct bj_measure *m, struct bj_buf *out)
+static void text_put_jobs(const struct bj_measure *m, struct bj_buf *out)
 {
     bj_buf_put(out, m->match.p ? m->match.p : "", m->match.len);
     bj_buf_str(out, "jobid=~\"");
@@ -48,7 +48,7 @@ static void put_own(const struct bj_measure *m, struct bj_buf *out)
     if (!single)
         return;
     bj_buf_str(out, " and on (" NODE ") (batchjob_job_start_time_seconds{");
-    put_jobs(m, out);
+    text_put_jobs(m, out);
     bj_buf_str(out, "}");
     if (single->since_sec > 0)
         bj_buf_printf(out, " >= %lld", (long long)single->since_sec);
@@ -92,7 +92,7 @@ static void put_measure_value(const void *ctx, char x, struct bj_buf *out)
         put_own(m, out);
         break;
     case 'S':
-        put_jobs(m, out);
+        text_put_jobs(m, out);
         break;
     case 'M':
         bj_buf_put(out, m->match.p ? m->match.p : "", m->match.len);

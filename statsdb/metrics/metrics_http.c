@@ -46,7 +46,7 @@ static const struct bj_http_route routes[] = {
     {.path = NULL},
 };
 
-static void *serve(void *ctx)
+static void *http_serve(void *ctx)
 {
     struct bj_metrics_http *w = ctx;
     nfds_t n;
@@ -80,7 +80,7 @@ int bj_metrics_http_new(const struct bj_strv *addresses, const char *web_file,
         r = bj_httpd_listen_all(w->httpd, "web.listen-address", addresses,
                                 "listening on", "", err);
     if (r == 0)
-        r = bj_thread_start(&w->thread, "metrics", serve, w, err);
+        r = bj_thread_start(&w->thread, "metrics", http_serve, w, err);
     if (r < 0) {
         bj_metrics_http_free(w);
         return r;

@@ -134,7 +134,8 @@ static void head(struct bj_buf *out, const char *name, const char *type,
     bj_buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-static void put_name(struct bj_buf *out, const char *name, const char *cluster)
+static void page_put_name(struct bj_buf *out, const char *name,
+                          const char *cluster)
 {
     char clean[BJ_LABEL_MAX + 1];
     size_t n = bj_text_clean(bj_slice_str(cluster), clean, sizeof(clean));
@@ -143,7 +144,7 @@ static void put_name(struct bj_buf *out, const char *name, const char *cluster)
     bj_buf_str(out, "\"");
 }
 
-static uint64_t number(const void *base, size_t off)
+static uint64_t page_number(const void *base, size_t off)
 {
     uint64_t v;
     memcpy(&v, (const char *)base + off, sizeof(v));
@@ -158,7 +159,7 @@ static void put_faults(const struct bj_metrics_values *r, struct bj_buf *out)
     head(out, name, "counter", "Failed requests, by kind of error.");
     for (size_t c = 0; c < r->clusters; c++)
         for (int k = 0; k < BJ_FAULTS; k++) {
-            put_name(out, name, r->cluster[c].name);
+            page_put_name(out, name, r->cluster[c].name);
             bj_buf_printf(out, ",kind=\"%s\"} ", kinds[k]);
             bj_buf_u64(out, r->cluster[c].fault[k]);
             bj_buf_str(out, "\n");
@@ -170,10 +171,10 @@ void bj_metrics_page(const struct bj_metrics_values *r, struct bj_buf *out)
     for (size_t i = 0; i < sizeof(of_cluster) / sizeof(of_cluster[0]); i++) {
         head(out, of_cluster[i].name, of_cluster[i].type, of_cluster[i].help);
         for (size_t c = 0; c < r->clusters; c++) {
-            uint64_t v = number(&r->cluster[c], of_cluster[i].off);
+            uint64_t v = page_number(&r->cluster[c], of_cluster[i].off);
             if (of_cluster[i].optional && v == 0)
                 continue;
-            put_name(out, of_cluster[i].name, r->cluster[c].name);
+            page_put_name(out, of_cluster[i].name, r->cluster[c].name);
             bj_buf_str(out, "} ");
             bj_buf_u64(out, v);
             bj_buf_str(out, "\n");
@@ -181,14 +182,14 @@ void bj_metrics_page(const struct bj_metrics_values *r, struct bj_buf *out)
     }
     put_faults(r, out);
     for (size_t i = 0; i < sizeof(of_store) / sizeof(of_store[0]); i++) {
-        if (of_store[i].optional && number(r, of_store[i].off) == 0)
+        if (of_store[i].optional && page_number(r, of_store[i].off) == 0)
             continue;
         if (of_store[i].type)
             head(out, of_store[i].name, of_store[i].type, of_store[i].help);
         bool label = of_store[i].label[0] != '\0';
         bj_buf_printf(out, "%s%s%s%s ", of_store[i].name, label ? "{" : "",
                       of_store[i].label, label ? "}" : "");
-        bj_buf_u64(out, number(r, of_store[i].off));
+        bj_buf_u64(out, page_number(r, of_store[i].off));
         bj_buf_str(out, "\n");
     }
     bj_buf_slice(out, r->refused);

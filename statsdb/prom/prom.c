@@ -85,7 +85,7 @@ void bj_prom_put(struct bj_buf *out, struct bj_slice text, bool regex)
 
 /* --- requests -------------------------------------------------------------*/
 
-static const char *given(const char *s)
+static const char *prom_given(const char *s)
 {
     return s && s[0] ? s : NULL;
 }
@@ -127,12 +127,12 @@ int bj_prom_request_make(struct bj_prom_request *q,
     q->fetch = (struct bj_fetch_request){
         .url = q->url.p,
         .headers = q->header,
-        .bearer = given(q->token),
-        .user = given(c->user),
-        .password = given(c->user) ? q->password : NULL,
-        .ca_file = given(c->ca_file),
-        .cert_file = given(c->cert_file),
-        .key_file = given(c->key_file)};
+        .bearer = prom_given(q->token),
+        .user = prom_given(c->user),
+        .password = prom_given(c->user) ? q->password : NULL,
+        .ca_file = prom_given(c->ca_file),
+        .cert_file = prom_given(c->cert_file),
+        .key_file = prom_given(c->key_file)};
     return 0;
 }
 
@@ -159,7 +159,7 @@ static void put_param(struct bj_buf *out, const char *name, const char *value)
     }
 }
 
-static void put_time(struct bj_buf *out, const char *name, int64_t v)
+static void prom_put_time(struct bj_buf *out, const char *name, int64_t v)
 {
     char text[24];
     snprintf(text, sizeof(text), "%lld", (long long)v);
@@ -170,7 +170,7 @@ static void put_time(struct bj_buf *out, const char *name, int64_t v)
  * parameters for VictoriaMetrics and Thanos. */
 static void put_common(struct bj_prom *p)
 {
-    put_time(&p->body, "timeout", (int64_t)(timeout_usec(p) / 1000000));
+    prom_put_time(&p->body, "timeout", (int64_t)(timeout_usec(p) / 1000000));
     put_param(&p->body, "nocache", "1");
     put_param(&p->body, "deny_partial_response", "1");
     put_param(&p->body, "partial_response", "false");
@@ -182,7 +182,7 @@ static int sink(void *ctx, struct bj_slice piece, struct bj_err *err)
 }
 
 /* Append the server's reason to the message. */
-static int explain(struct bj_prom *p, int r, struct bj_err *err)
+static int prom_explain(struct bj_prom *p, int r, struct bj_err *err)
 {
     char why[160], was[300];
     struct bj_slice body = {p->reply.body.p, p->reply.body.len};
@@ -207,7 +207,7 @@ static int send_request(struct bj_prom *p, struct bj_prom_reply *reply,
     f->ctx = reply;
     f->abort = p->stop;
     int r = bj_fetch(p->fetch, f, &p->reply, err);
-    return r < 0 ? explain(p, r, err) : bj_prom_reply_end(reply, err);
+    return r < 0 ? prom_explain(p, r, err) : bj_prom_reply_end(reply, err);
 }
 
 static int send_query(struct bj_prom *p, const char *path, bool range,
@@ -233,7 +233,7 @@ int bj_prom_query(struct bj_prom *p, const char *query, int64_t at_sec,
 {
     p->body.len = 0;
     put_param(&p->body, "query", query);
-    put_time(&p->body, "time", at_sec);
+    prom_put_time(&p->body, "time", at_sec);
     put_common(p);
     return send_query(p, "/api/v1/query", false, to, err);
 }
@@ -244,9 +244,9 @@ int bj_prom_range(struct bj_prom *p, const char *query, int64_t start_sec,
 {
     p->body.len = 0;
     put_param(&p->body, "query", query);
-    put_time(&p->body, "start", start_sec);
-    put_time(&p->body, "end", end_sec);
-    put_time(&p->body, "step", step_sec);
+    prom_put_time(&p->body, "start", start_sec);
+    prom_put_time(&p->body, "end", end_sec);
+    prom_put_time(&p->body, "step", step_sec);
     put_common(p);
     return send_query(p, "/api/v1/query_range", true, to, err);
 }

@@ -41,7 +41,7 @@ struct bj_receiver {
     int64_t expires_sec;
 };
 
-static bool is_set(const char *text)
+static bool receiver_is_set(const char *text)
 {
     return text && text[0];
 }
@@ -61,7 +61,7 @@ static int check_web(const struct bj_receiver_conf *c, const struct bj_web *web,
         return bj_err_set(err, -EINVAL,
                           "record.config.file: basic_auth_users does not apply "
                           "to records; use record.token-file");
-    if (!is_set(c->token_file) && !verifies_clients(web))
+    if (!receiver_is_set(c->token_file) && !verifies_clients(web))
         return bj_err_set(
             err, -EINVAL,
             "record.listen-address: clients cannot authenticate; set "
@@ -73,7 +73,7 @@ static int check_web(const struct bj_receiver_conf *c, const struct bj_web *web,
 static int read_tokens(const struct bj_receiver_conf *c,
                        struct bj_record_tokens **ret, struct bj_err *err)
 {
-    int r = is_set(c->token_file)
+    int r = receiver_is_set(c->token_file)
                 ? bj_record_tokens_read(c->token_file, ret, err)
                 : 0;
     return r < 0 ? bj_err_wrap(err, r, "record.token-file") : 0;
@@ -259,7 +259,7 @@ static void wake(void *ctx)
     bj_thread_wake(&v->thread);
 }
 
-static void *serve(void *ctx)
+static void *receiver_serve(void *ctx)
 {
     struct bj_receiver *v = ctx;
     eventfd_t n_wake;
@@ -311,7 +311,7 @@ int bj_receiver_new(const struct bj_statsdb_conf *conf, struct bj_store *store,
         return bj_err_set(err, -ENOMEM, "receiver of records");
     v->conf = &conf->receiver;
     int r = 0;
-    if (is_set(v->conf->token_file) &&
+    if (receiver_is_set(v->conf->token_file) &&
         stat(v->conf->token_file, &v->tokens_stat) < 0)
         r = bj_file_fail(err, -errno, "record.token-file:", AT_FDCWD,
                          v->conf->token_file, R_OK);
@@ -326,7 +326,7 @@ int bj_receiver_new(const struct bj_statsdb_conf *conf, struct bj_store *store,
     if (r == 0)
         r = bj_record_writer_new(conf, store, wake, v, &v->writer, err);
     if (r == 0)
-        r = bj_thread_start(&v->thread, "records", serve, v, err);
+        r = bj_thread_start(&v->thread, "records", receiver_serve, v, err);
     if (r < 0) {
         bj_receiver_free(v);
         return r;

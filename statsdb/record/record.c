@@ -57,8 +57,8 @@ static bool is_record_name(const char *name)
 
 /* List the names first: files that appear meanwhile wait for the next import.
  */
-static int list(int fd, unsigned max, struct names *names, const char *dir,
-                struct bj_err *err)
+static int record_list(int fd, unsigned max, struct names *names,
+                       const char *dir, struct bj_err *err)
 {
     int copy = dup(fd);
     DIR *d = copy < 0 ? NULL : fdopendir(copy);
@@ -177,7 +177,7 @@ int bj_records_collect(struct bj_records *r, struct bj_slice cluster,
         int e = bj_file_fail(err, fd, "", AT_FDCWD, dir, R_OK | X_OK);
         return bj_store_other_error(err, e);
     }
-    int e = list(fd, max_files, &names, dir, err);
+    int e = record_list(fd, max_files, &names, dir, err);
     if (e == 0 && names.n > 0)
         e = take_all(r, fd, &names, cluster, ret, ret_why, err);
     bj_buf_free(&names.text);
@@ -269,7 +269,7 @@ static void put_key(struct bj_buf *sql, const char *value)
 }
 
 /* SQL for the number of the record if it exists, else for its new number. */
-static void put_number(struct bj_buf *sql, const char *table)
+static void record_put_number(struct bj_buf *sql, const char *table)
 {
     bj_buf_printf(sql, ", coalesce((SELECT id FROM %s AS node_record WHERE ",
                   table);
@@ -294,7 +294,7 @@ static void put_sql(struct bj_buf *sql, const char *partition)
     for (int i = 0; i < FIELDS; i++)
         bj_buf_printf(sql, "%s?%d", i ? ", " : "", i + 1);
     if (partition)
-        put_number(sql, partition);
+        record_put_number(sql, partition);
     bj_buf_printf(sql, ") ON CONFLICT(%s) DO UPDATE SET ",
                   partition ? "id" : "cluster, jobid, host, slurm_node, start");
     for (int i = KEYS; i < FIELDS; i++)
@@ -370,7 +370,7 @@ static int host_id(struct bj_records *r, struct bj_slice name, int64_t *ret,
     return e < 0 ? e : 0;
 }
 
-static int64_t count(const struct bj_json *v)
+static int64_t record_count(const struct bj_json *v)
 {
     return bj_sql_u64(bj_json_u64_or(v, BJ_ABSENT));
 }
@@ -419,7 +419,7 @@ static int times_text(const struct bj_json *v, struct bj_arena *arena,
     BJ_JSON_EACH(time, v)
     {
         struct bj_slice name = bj_json_key(time);
-        int64_t usec = count(time);
+        int64_t usec = record_count(time);
         if (usec < 0 || name.n == 0 || name.n > TIME_NAME || n == TIMES_MAX)
             continue;
         bj_json_put_key(&out, name);
@@ -466,7 +466,7 @@ static int bind(struct bj_records *r, struct bj_st *st, int i,
         n = r->key.start_sec;
         break;
     case COUNT:
-        n = count(v);
+        n = record_count(v);
         break;
     case FLAG:
         if (bj_json_bool(v, &flag) == 0)
@@ -475,7 +475,7 @@ static int bind(struct bj_records *r, struct bj_st *st, int i,
     case HELD_FLAG:
         if (bj_json_bool(v, &flag) == 0)
             n = flag;
-        else if (count(bj_json_get(doc, "memory_held_peak_bytes")) > 0)
+        else if (record_count(bj_json_get(doc, "memory_held_peak_bytes")) > 0)
             n = 0;
         break;
     case WORD:
@@ -492,15 +492,15 @@ static int bind(struct bj_records *r, struct bj_st *st, int i,
     return e;
 }
 
-static int put_energy(struct bj_records *r, int64_t id,
-                      const struct bj_json *energy, struct bj_err *err)
+static int record_put_energy(struct bj_records *r, int64_t id,
+                             const struct bj_json *energy, struct bj_err *err)
 {
     int e = 0;
     BJ_JSON_EACH(policy, energy)
     {
         BJ_JSON_EACH(part, policy)
         {
-            int64_t p = BJ_SQL_NULL, c = BJ_SQL_NULL, uj = count(part);
+            int64_t p = BJ_SQL_NULL, c = BJ_SQL_NULL, uj = record_count(part);
             e = entry(r, WORD, bj_json_key(policy), &p, err);
             if (e == 0)
                 e = entry(r, WORD, bj_json_key(part), &c, err);
@@ -525,7 +525,8 @@ static void put_counts(struct bj_records *r, enum bj_record_table table,
                        const struct bj_json *doc, const char *const *name)
 {
     for (; *name; name++)
-        bj_record_rows_i64(r->rows, table, count(bj_json_get(doc, *name)));
+        bj_record_rows_i64(r->rows, table,
+                           record_count(bj_json_get(doc, *name)));
 }
 
 static int put_devices(struct bj_records *r, int64_t id,
@@ -548,8 +549,8 @@ static int put_devices(struct bj_records *r, int64_t id,
     return 0;
 }
 
-static int put_gpu(struct bj_records *r, int64_t id, const struct bj_json *gpu,
-                   struct bj_err *err)
+static int record_put_gpu(struct bj_records *r, int64_t id,
+                          const struct bj_json *gpu, struct bj_err *err)
 {
     static const char *const names[] = {
         "held_usec",         "idle_usec", "busy_ppm", "sm_active_ppm",
@@ -576,14 +577,14 @@ static int put_gpu(struct bj_records *r, int64_t id, const struct bj_json *gpu,
     return bj_record_rows_put(r->rows, BJ_RECORD_GPU, err);
 }
 
-static int put_gpus(struct bj_records *r, int64_t id,
-                    const struct bj_json *gpus, struct bj_err *err)
+static int record_put_gpus(struct bj_records *r, int64_t id,
+                           const struct bj_json *gpus, struct bj_err *err)
 {
     int e = 0;
     BJ_JSON_EACH(gpu, gpus)
     {
         if (bj_json_key(gpu).n > 0 && bj_json_kind(gpu) == BJ_JSON_OBJECT)
-            e = put_gpu(r, id, gpu, err);
+            e = record_put_gpu(r, id, gpu, err);
         if (e < 0)
             return e;
     }
@@ -609,7 +610,7 @@ int bj_record_read(struct bj_records *r, const char *name, struct bj_slice text,
 
 /* Insert or change a row: 1 with its number; 0: another record has the number.
  */
-static int add(struct bj_st *st, int64_t *ret, struct bj_err *err)
+static int record_add(struct bj_st *st, int64_t *ret, struct bj_err *err)
 {
     int e = bj_st_row(st, err);
     bool there = e > 0;
@@ -633,7 +634,7 @@ static int add_numbered(struct bj_records *r, struct bj_st *st, int64_t *ret,
     bj_st_bind_i64(st, LAST, bj_job_number_last(r->key.start_sec));
     while (e == 0) {
         bj_st_bind_i64(st, NUMBER, number);
-        e = add(st, ret, err);
+        e = record_add(st, ret, err);
         number = bj_job_number_next(number);
         if (e == 0 && number == first)
             e = bj_err_set(err, -E2BIG, "too many records of one second");
@@ -645,7 +646,7 @@ static int put_record(struct bj_records *r, struct bj_slice cluster,
                       const struct bj_json *doc, int64_t *ret,
                       struct bj_err *err)
 {
-    int64_t start = count(bj_json_get(doc, "start"));
+    int64_t start = record_count(bj_json_get(doc, "start"));
     r->key.start_sec = start == BJ_SQL_NULL ? 0 : start;
     int month =
         r->follow ? bj_month_of(bj_job_number_first(r->key.start_sec)) : 0;
@@ -657,7 +658,7 @@ static int put_record(struct bj_records *r, struct bj_slice cluster,
         e = bind(r, st, i, doc, cluster, err);
     if (e < 0)
         return e;
-    e = r->follow ? add_numbered(r, st, ret, err) : add(st, ret, err);
+    e = r->follow ? add_numbered(r, st, ret, err) : record_add(st, ret, err);
     return e < 0 ? e : 0;
 }
 
@@ -668,11 +669,11 @@ int bj_record_store(struct bj_records *r, struct bj_slice cluster,
     int64_t id = 0;
     int e = put_record(r, cluster, doc, &id, err);
     if (e == 0)
-        e = put_energy(r, id, bj_json_get(doc, "energy_uj"), err);
+        e = record_put_energy(r, id, bj_json_get(doc, "energy_uj"), err);
     if (e == 0)
         e = put_devices(r, id, bj_json_get(doc, "devices"), err);
     if (e == 0)
-        e = put_gpus(r, id, bj_json_get(doc, "gpus"), err);
+        e = record_put_gpus(r, id, bj_json_get(doc, "gpus"), err);
     return e < 0 ? bj_err_wrap(err, e, "%s", name) : 0;
 }
 

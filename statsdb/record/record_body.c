@@ -38,8 +38,8 @@ bool bj_record_client_may(const struct bj_record_client *c,
     return bj_slice_eq(c->host, BJ_SLICE("*")) || equal(c->host, host);
 }
 
-static bool is_known(const struct bj_record_clusters *known,
-                     struct bj_slice cluster)
+static bool body_is_known(const struct bj_record_clusters *known,
+                          struct bj_slice cluster)
 {
     for (size_t i = 0; i < known->n; i++)
         if (bj_slice_eq(known->name(known->ctx, i), cluster))
@@ -59,8 +59,9 @@ static int check_cluster(struct bj_records *r,
                                 "%s: cluster: required, as several clusters "
                                 "are configured",
                                 name);
-    int e =
-        is_known(known, cluster) ? 1 : bj_records_have_cluster(r, cluster, err);
+    int e = body_is_known(known, cluster)
+                ? 1
+                : bj_records_have_cluster(r, cluster, err);
     if (e != 0)
         return e < 0 ? e : 0;
     return bj_err_set(err, -EPERM,
@@ -91,8 +92,8 @@ static bool of_record(int e)
     return e == -EINVAL || e == -EPERM || e == -EEXIST || e == -EFBIG;
 }
 
-static void refuse(struct bj_json_out *o, unsigned number, int e,
-                   const struct bj_err *why, struct bj_record_verdict *ret)
+static void body_refuse(struct bj_json_out *o, unsigned number, int e,
+                        const struct bj_err *why, struct bj_record_verdict *ret)
 {
     ret->denied += e == -EPERM;
     ret->malformed += e != -EPERM;
@@ -151,7 +152,7 @@ int bj_record_body(struct bj_records *r, const struct bj_record_clusters *known,
             return e;
         }
         if (e < 0)
-            refuse(&refused, number, e, &why, ret);
+            body_refuse(&refused, number, e, &why, ret);
         else
             ret->stored++;
     }

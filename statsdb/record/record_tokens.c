@@ -30,7 +30,7 @@ void bj_record_tokens_free(struct bj_record_tokens *t)
 }
 
 /* Always compares all bytes, so that the duration reveals nothing. */
-static bool same(struct bj_slice a, struct bj_slice b)
+static bool tokens_same(struct bj_slice a, struct bj_slice b)
 {
     unsigned differ = a.n != b.n;
     for (size_t i = 0; i < a.n && i < b.n; i++)
@@ -39,17 +39,17 @@ static bool same(struct bj_slice a, struct bj_slice b)
 }
 
 /* Find the slot of a token, or the empty slot for it. */
-static struct line *find(const struct bj_record_tokens *t, uint64_t hash,
-                         struct bj_slice token)
+static struct line *tokens_find(const struct bj_record_tokens *t, uint64_t hash,
+                                struct bj_slice token)
 {
     size_t i = hash & (t->cap - 1);
     while (t->slot[i].host.p &&
-           (t->slot[i].hash != hash || !same(t->slot[i].token, token)))
+           (t->slot[i].hash != hash || !tokens_same(t->slot[i].token, token)))
         i = (i + 1) & (t->cap - 1);
     return &t->slot[i];
 }
 
-static int grow(struct bj_record_tokens *t)
+static int tokens_grow(struct bj_record_tokens *t)
 {
     struct bj_record_tokens more = *t;
     more.cap = t->cap ? 2 * t->cap : SLOTS_MIN;
@@ -58,14 +58,14 @@ static int grow(struct bj_record_tokens *t)
         return -ENOMEM;
     for (size_t i = 0; i < t->cap; i++)
         if (t->slot[i].host.p)
-            *find(&more, t->slot[i].hash, t->slot[i].token) = t->slot[i];
+            *tokens_find(&more, t->slot[i].hash, t->slot[i].token) = t->slot[i];
     free(t->slot);
     *t = more;
     return 0;
 }
 
-static int read_line(struct bj_record_tokens *t, struct bj_slice line,
-                     struct bj_err *err)
+static int tokens_read_line(struct bj_record_tokens *t, struct bj_slice line,
+                            struct bj_err *err)
 {
     struct bj_slice host, token, more;
     if (line.n > 0 && memchr(line.p, '\0', line.n))
@@ -77,10 +77,10 @@ static int read_line(struct bj_record_tokens *t, struct bj_slice line,
     if (token.n < BJ_RECORD_TOKEN_MIN || token.n > BJ_RECORD_TOKEN_MAX)
         return bj_err_set(err, -EINVAL, "a token must have %d to %d characters",
                           BJ_RECORD_TOKEN_MIN, BJ_RECORD_TOKEN_MAX);
-    if (2 * (t->n + 1) > t->cap && grow(t) < 0)
+    if (2 * (t->n + 1) > t->cap && tokens_grow(t) < 0)
         return bj_err_set(err, -ENOMEM, "tokens");
     uint64_t hash = bj_cache_hash(t->seed, token);
-    struct line *l = find(t, hash, token);
+    struct line *l = tokens_find(t, hash, token);
     if (l->host.p)
         return bj_err_set(err, -EINVAL, "an earlier line has the same token");
     *l = (struct line){hash, host, token};
@@ -101,7 +101,7 @@ int bj_record_tokens_read(const char *path, struct bj_record_tokens **ret,
     int r =
         bj_file_read_private(AT_FDCWD, path, t->text, FILE_BYTES, &text, err);
     for (unsigned n = 1; r == 0 && bj_slice_line(&text, &line); n++) {
-        r = read_line(t, line, err);
+        r = tokens_read_line(t, line, err);
         if (r < 0)
             bj_err_wrap(err, r, "%s:%u", path, n);
     }
@@ -117,5 +117,5 @@ int bj_record_tokens_read(const char *path, struct bj_record_tokens **ret,
 struct bj_slice bj_record_tokens_host(const struct bj_record_tokens *t,
                                       struct bj_slice token)
 {
-    return find(t, bj_cache_hash(t->seed, token), token)->host;
+    return tokens_find(t, bj_cache_hash(t->seed, token), token)->host;
 }

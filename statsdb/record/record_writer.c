@@ -34,7 +34,7 @@ struct bj_record_writer {
     struct bj_record_counts counts; /* atomic */
 };
 
-static void count(uint64_t *n, uint64_t more)
+static void writer_count(uint64_t *n, uint64_t more)
 {
     __atomic_store_n(n, *n + more, __ATOMIC_RELAXED);
 }
@@ -137,7 +137,7 @@ static void fail_group(struct bj_record_writer *w, struct bj_record_post *first,
     if (!w->failing)
         bj_log(BJ_LOG_ERROR, err, "received records cannot be stored");
     w->failing = true;
-    count(&w->counts.failures, 1);
+    writer_count(&w->counts.failures, 1);
     for (struct bj_record_post *p = first; p && p != end; p = p->next) {
         bj_record_fail(&p->reply, 503, "The records could not be stored.");
         retry_after(&p->reply, "60");
@@ -150,10 +150,10 @@ static void count_group(struct bj_record_writer *w,
     if (w->failing)
         bj_log(BJ_LOG_INFO, NULL, "storing received records works again");
     w->failing = false;
-    count(&w->counts.commits, 1);
-    count(&w->counts.stored, sum->stored);
-    count(&w->counts.malformed, sum->malformed);
-    count(&w->counts.denied, sum->denied);
+    writer_count(&w->counts.commits, 1);
+    writer_count(&w->counts.stored, sum->stored);
+    writer_count(&w->counts.malformed, sum->malformed);
+    writer_count(&w->counts.denied, sum->denied);
 }
 
 /* Without the lock.  Returns the remaining posts. */
@@ -197,7 +197,7 @@ static void return_posts(struct bj_record_writer *w,
     }
 }
 
-static void *run(void *ctx)
+static void *writer_run(void *ctx)
 {
     struct bj_record_writer *w = ctx;
     pthread_mutex_lock(&w->lock);
@@ -253,9 +253,9 @@ void bj_record_writer_counts(const struct bj_record_writer *w,
 
 /* --- start and end --------------------------------------------------------*/
 
-static int start(struct bj_record_writer *w, struct bj_err *err)
+static int writer_start(struct bj_record_writer *w, struct bj_err *err)
 {
-    int r = bj_thread_create(&w->thread, 0, run, w);
+    int r = bj_thread_create(&w->thread, 0, writer_run, w);
     w->runs = r == 0;
     return r < 0 ? bj_err_set(err, r, "cannot start the thread for records")
                  : 0;
@@ -282,7 +282,7 @@ int bj_record_writer_new(const struct bj_statsdb_conf *conf,
     if (r == 0)
         r = bj_records_new(w->store, &w->records, err);
     if (r == 0)
-        r = start(w, err);
+        r = writer_start(w, err);
     if (r < 0) {
         bj_record_writer_free(w);
         return r;

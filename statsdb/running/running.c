@@ -124,8 +124,8 @@ static int check_imported(const struct bj_running *r, int64_t imported_sec,
 
 /* Warn once if all facts of jobs that have run long enough are unknown, because
  * otherwise it would not be noticed that the series lack labels. */
-static void count(struct bj_running_cluster *c,
-                  const struct bj_running_jobs *jobs, int64_t now_sec)
+static void running_count(struct bj_running_cluster *c,
+                          const struct bj_running_jobs *jobs, int64_t now_sec)
 {
     size_t lasting = 0;
     c->jobs = jobs->n;
@@ -159,7 +159,7 @@ static int evaluate(struct bj_running *r, struct bj_running_cluster *c,
         e = bj_running_write(r, c, &jobs, now_sec, err);
     if (e == 0) {
         c->success_sec = now_sec;
-        count(c, &jobs, now_sec);
+        running_count(c, &jobs, now_sec);
         e = bj_running_act(r, c, &jobs, now_sec, err);
     }
     bj_running_jobs_free(&jobs);
@@ -203,7 +203,8 @@ static int run_round(struct bj_running *r, struct bj_running_cluster *c,
 /* --- metrics ---------------------------------------------------------------
  */
 
-static void put_label(struct bj_buf *out, const char *name, struct bj_slice s)
+static void running_put_label(struct bj_buf *out, const char *name,
+                              struct bj_slice s)
 {
     char clean[BJ_LABEL_MAX + 1];
     size_t n = bj_text_clean(s, clean, sizeof(clean));
@@ -243,7 +244,8 @@ static void put_counters(const struct bj_running *r, struct bj_buf *out)
             uint64_t v;
             memcpy(&v, (const char *)&r->cluster[k] + rows[i].off, sizeof(v));
             bj_buf_printf(out, "%s{", rows[i].name);
-            put_label(out, "cluster", bj_slice_str(r->cluster[k].conf->name));
+            running_put_label(out, "cluster",
+                              bj_slice_str(r->cluster[k].conf->name));
             bj_buf_printf(out, "%s} %" PRIu64 "\n", rows[i].more, v);
         }
     }
@@ -279,7 +281,7 @@ static int put_findings(struct bj_running *r, struct bj_buf *out,
         bj_buf_printf(out, "%s{", name);
         for (int i = 0; i < 7; i++) {
             bj_buf_str(out, i > 0 ? "," : "");
-            put_label(out, labels[i], bj_st_get_text(st, i));
+            running_put_label(out, labels[i], bj_st_get_text(st, i));
         }
         bj_buf_printf(out, "} %" PRId64 "\n", bj_st_get_i64(st, 7));
     }
@@ -328,7 +330,7 @@ int bj_running_round(struct bj_running *r, struct bj_err *err)
     return last == 0 && e < 0 ? bj_err_copy(err, e, &why) : last;
 }
 
-static void *serve(void *ctx)
+static void *running_serve(void *ctx)
 {
     struct bj_running *r = ctx;
     bj_locals_use(r->thread->texts);
@@ -355,8 +357,8 @@ static int add_cluster(struct bj_running *r, const struct bj_cluster_conf *conf,
     return e < 0 ? e : bj_prom_new(&conf->prom, r->stop, &c->prom, err);
 }
 
-static int start(struct bj_running *r, struct bj_store *store, bool thread,
-                 struct bj_err *err)
+static int running_start(struct bj_running *r, struct bj_store *store,
+                         bool thread, struct bj_err *err)
 {
     const struct bj_statsdb_conf *conf = r->conf;
     int e = bj_rules_load(conf->findings_file, &r->rules, err);
@@ -374,9 +376,10 @@ static int start(struct bj_running *r, struct bj_store *store, bool thread,
         e = bj_running_act_start(r, err);
     if (e == 0)
         r->windows = bj_rules_windows(r->rules, r->window);
-    return e == 0 && thread ? bj_thread_start(&r->thread->thread,
-                                              "running jobs", serve, r, err)
-                            : e;
+    return e == 0 && thread
+               ? bj_thread_start(&r->thread->thread, "running jobs",
+                                 running_serve, r, err)
+               : e;
 }
 
 int bj_running_new(const struct bj_statsdb_conf *conf, struct bj_store *store,
@@ -402,7 +405,7 @@ int bj_running_new(const struct bj_statsdb_conf *conf, struct bj_store *store,
     r->stop = stop;
     r->thread = t;
     r->cluster = c;
-    int e = start(r, store, thread, err);
+    int e = running_start(r, store, thread, err);
     if (e < 0) {
         bj_running_free(r);
         return e;

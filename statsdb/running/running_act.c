@@ -19,15 +19,16 @@ struct act {
     unsigned step;
 };
 
-static struct bj_st *prepare(struct bj_running *r, const char *sql,
-                             struct bj_err *err)
+static struct bj_st *act_prepare(struct bj_running *r, const char *sql,
+                                 struct bj_err *err)
 {
     struct bj_st *st = NULL;
     return bj_db_prepare(bj_store_db(r->store), sql, &st, err) < 0 ? NULL : st;
 }
 
 /* Run one statement as a transaction; returns the number of changed rows. */
-static int change(struct bj_running *r, struct bj_st *st, struct bj_err *err)
+static int act_change(struct bj_running *r, struct bj_st *st,
+                      struct bj_err *err)
 {
     if (!st)
         return err->code;
@@ -46,13 +47,14 @@ static int change(struct bj_running *r, struct bj_st *st, struct bj_err *err)
 
 int bj_running_act_start(struct bj_running *r, struct bj_err *err)
 {
-    int n = change(r,
-                   prepare(r,
-                           "UPDATE running_action SET state = 'failed', detail"
-                           " = 'the program ended while the command ran' WHERE"
-                           " state = 'doing'",
-                           err),
-                   err);
+    int n = act_change(
+        r,
+        act_prepare(r,
+                    "UPDATE running_action SET state = 'failed', detail"
+                    " = 'the program ended while the command ran' WHERE"
+                    " state = 'doing'",
+                    err),
+        err);
     return n < 0 ? n : 0;
 }
 
@@ -70,7 +72,7 @@ static int next_action(struct act *a, int *ret, struct bj_err *err)
     struct bj_escalation e = {.rule = a->rule,
                               .now_sec = a->now_sec,
                               .dry_run = a->r->conf->running.dry_run};
-    struct bj_st *st = prepare(
+    struct bj_st *st = act_prepare(
         a->r,
         "SELECT f.since, (SELECT count(*)" DONE_SINCE
         "), (SELECT a.state" DONE_SINCE
@@ -100,7 +102,7 @@ static int next_action(struct act *a, int *ret, struct bj_err *err)
 static int record(struct act *a, enum bj_action_state state, const char *detail,
                   struct bj_err *err)
 {
-    struct bj_st *st = prepare(
+    struct bj_st *st = act_prepare(
         a->r,
         "INSERT INTO running_action(job, rule, since, step, action, at, state,"
         " detail) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 FROM job WHERE id = ?1"
@@ -119,17 +121,17 @@ static int record(struct act *a, enum bj_action_state state, const char *detail,
     bj_st_bind_filled(st, 7, bj_slice_str(bj_action_states[state]));
     bj_st_bind_filled(st, 8, bj_slice_str(detail));
     bj_st_bind_i64(st, 9, a->job->start_sec);
-    return change(a->r, st, err);
+    return act_change(a->r, st, err);
 }
 
-static int finish(struct act *a, enum bj_action_state state, const char *detail,
-                  struct bj_err *err)
+static int act_finish(struct act *a, enum bj_action_state state,
+                      const char *detail, struct bj_err *err)
 {
-    struct bj_st *st =
-        prepare(a->r,
-                "UPDATE running_action SET state = ?5, detail = ?6 WHERE job ="
-                " ?1 AND rule = ?2 AND since = ?3 AND step = ?4",
-                err);
+    struct bj_st *st = act_prepare(
+        a->r,
+        "UPDATE running_action SET state = ?5, detail = ?6 WHERE job ="
+        " ?1 AND rule = ?2 AND since = ?3 AND step = ?4",
+        err);
     if (!st)
         return err->code;
     bj_st_bind_i64(st, 1, a->job->id);
@@ -138,7 +140,7 @@ static int finish(struct act *a, enum bj_action_state state, const char *detail,
     bj_st_bind_i64(st, 4, a->step);
     bj_st_bind_filled(st, 5, bj_slice_str(bj_action_states[state]));
     bj_st_bind_filled(st, 6, bj_slice_str(detail));
-    int n = change(a->r, st, err);
+    int n = act_change(a->r, st, err);
     return n < 0 ? n : 0;
 }
 
@@ -289,8 +291,8 @@ static int cancel(struct act *a, struct bj_err *err)
     a->cluster->actions[1] += r == 0;
     log_act(a, r == 0 ? "the job is cancelled" : "the job was not cancelled",
             r == 0 ? "" : why.msg);
-    return finish(a, r == 0 ? BJ_ACTION_DONE : BJ_ACTION_FAILED,
-                  r == 0 ? "" : why.msg, err);
+    return act_finish(a, r == 0 ? BJ_ACTION_DONE : BJ_ACTION_FAILED,
+                      r == 0 ? "" : why.msg, err);
 }
 
 static int act_on(struct act *a, struct bj_err *err)

@@ -107,7 +107,7 @@ struct reply {
 
 /* A second value of a node is that of another address; the larger counts, so
  * that use is never too small. */
-static void put(int64_t *to, int64_t v)
+static void parts_put(int64_t *to, int64_t v)
 {
     *to = *to == BJ_SQL_NULL || v > *to ? v : *to;
 }
@@ -132,14 +132,15 @@ static int on_value(void *ctx, const struct bj_json *metric,
     if (a->value == UNUSED)
         p->unused = true;
     else
-        put(to[a->value], v);
+        parts_put(to[a->value], v);
     return 0;
 }
 
 /* From the time on which the values are about, nothing was used: a tenth of a
  * CPU, or 1 % of a GPU, count as nothing.  Of a job that is younger than the
  * window, or that was not seen for a part of it, that is not known. */
-static void finish(struct bj_part *p, const struct window *w, int64_t now_sec)
+static void parts_finish(struct bj_part *p, const struct window *w,
+                         int64_t now_sec)
 {
     enum { LEAST_MILLI = 100, LEAST_PPM = 10000, SECOND = 1000 };
     const int64_t scrape = (int64_t)(w->c->conf->prom.scrape_usec / 1000000);
@@ -186,7 +187,7 @@ int bj_running_parts(struct bj_running_cluster *c, struct bj_running_jobs *jobs,
     for (size_t i = 0; e == 0 && i < jobs->n; i++) {
         struct bj_parts *p = &jobs->job[i].parts;
         for (size_t k = 0; k < p->n; k++)
-            finish(&p->v[k], &(struct window){c, window_sec, 0}, now_sec);
+            parts_finish(&p->v[k], &(struct window){c, window_sec, 0}, now_sec);
         bj_parts_sort(p);
     }
     return e;

@@ -133,7 +133,7 @@ static const struct query {
 /* --- facts -----------------------------------------------------------------
  */
 
-static double number(int64_t v)
+static double query_number(int64_t v)
 {
     return v == BJ_SQL_NULL ? (double)NAN : (double)v;
 }
@@ -159,9 +159,9 @@ static void gpu_facts(const struct bj_running_job *j, double *f)
     f[BJ_FACT_GPUS_UNUSED] = gpus > 0 ? counted(v[BJ_RV_GPUS_UNUSED]) : 0;
     if (gpus == 0)
         return;
-    f[BJ_FACT_GPU_EFFICIENCY] = 100 * number(v[BJ_RV_GPU_BUSY]) / 1e6;
-    f[BJ_FACT_GPU_IDLE] = number(v[BJ_RV_GPU_IDLE]) / 1e6;
-    f[BJ_FACT_GPU_MEM_PEAK] = number(v[BJ_RV_GPU_MEM]);
+    f[BJ_FACT_GPU_EFFICIENCY] = 100 * query_number(v[BJ_RV_GPU_BUSY]) / 1e6;
+    f[BJ_FACT_GPU_IDLE] = query_number(v[BJ_RV_GPU_IDLE]) / 1e6;
+    f[BJ_FACT_GPU_MEM_PEAK] = query_number(v[BJ_RV_GPU_MEM]);
 }
 
 /* Memory that rises; the curve is that of the window. */
@@ -170,16 +170,16 @@ static void rise_facts(const struct bj_running_job *j, double window_sec,
 {
     const int64_t *v = j->v;
     const double of = f[BJ_FACT_MEM_ALLOCATED],
-                 rise = number(v[BJ_RV_MEM_RISE]);
+                 rise = query_number(v[BJ_RV_MEM_RISE]);
     double left = f[BJ_FACT_TIME_LIMIT] - f[BJ_FACT_RUNTIME];
     left = left < 0 ? 0 : left; /* NAN stays */
     f[BJ_FACT_MEM_RISE] = rise;
-    f[BJ_FACT_MEM_STEADY] = 100 * number(v[BJ_RV_MEM_STEADY]) / 1e6;
+    f[BJ_FACT_MEM_STEADY] = 100 * query_number(v[BJ_RV_MEM_STEADY]) / 1e6;
     if (!(of > 0))
         return;
     f[BJ_FACT_MEM_GROWTH] = 100 * rise * window_sec / 3600 / of;
     f[BJ_FACT_MEM_FORECAST] =
-        100 * (number(v[BJ_RV_MEM_NOW]) + rise * left / 3600) / of;
+        100 * (query_number(v[BJ_RV_MEM_NOW]) + rise * left / 3600) / of;
 }
 
 static bool is_complete(const struct bj_running_job *j)
@@ -205,29 +205,29 @@ void bj_running_facts(const struct bj_running_job *j, uint32_t window_sec,
     f[BJ_FACT_STATE] = 2;
     f[BJ_FACT_RUNTIME] = (double)(now_sec - j->start_sec);
     f[BJ_FACT_TIME_LIMIT] =
-        j->limit_sec == INT64_MAX ? (double)NAN : number(j->limit_sec);
+        j->limit_sec == INT64_MAX ? (double)NAN : query_number(j->limit_sec);
     f[BJ_FACT_TIME_EFFICIENCY] =
         f[BJ_FACT_TIME_LIMIT] > 0
             ? 100 * f[BJ_FACT_RUNTIME] / f[BJ_FACT_TIME_LIMIT]
             : (double)NAN;
-    f[BJ_FACT_WAIT] = j->wait_sec < 0 ? (double)NAN : number(j->wait_sec);
+    f[BJ_FACT_WAIT] = j->wait_sec < 0 ? (double)NAN : query_number(j->wait_sec);
     f[BJ_FACT_NODES] = (double)j->nodes;
-    f[BJ_FACT_CPUS] = number(j->cpus);
+    f[BJ_FACT_CPUS] = query_number(j->cpus);
     f[BJ_FACT_INTERACTIVE] = j->interactive;
-    f[BJ_FACT_RESTARTS] = number(j->restarts);
-    f[BJ_FACT_MEM_ALLOCATED] = number(j->memory);
-    f[BJ_FACT_CPUS_BUSY] = number(v[BJ_RV_CPU]) / 1e6 / window;
+    f[BJ_FACT_RESTARTS] = query_number(j->restarts);
+    f[BJ_FACT_MEM_ALLOCATED] = query_number(j->memory);
+    f[BJ_FACT_CPUS_BUSY] = query_number(v[BJ_RV_CPU]) / 1e6 / window;
     if (j->cpus > 0)
         f[BJ_FACT_CPU_EFFICIENCY] =
             100 * f[BJ_FACT_CPUS_BUSY] / (double)j->cpus;
     f[BJ_FACT_NODES_UNUSED] = counted(v[BJ_RV_NODES_UNUSED]);
     if (v[BJ_RV_IO_NODES] == j->nodes)
-        f[BJ_FACT_IO_BYTES] = number(v[BJ_RV_IO]);
-    f[BJ_FACT_MEM_EFFICIENCY] = 100 * number(v[BJ_RV_MEM_SHARE]) / 1e6;
-    f[BJ_FACT_MEM_PEAK] = number(v[BJ_RV_MEM_PEAK]);
-    f[BJ_FACT_THREADS] = number(v[BJ_RV_THREADS]);
-    f[BJ_FACT_OPEN_FILES] = number(v[BJ_RV_OPEN_FILES]);
-    f[BJ_FACT_OOM_KILLS] = number(v[BJ_RV_OOM_KILLS]);
+        f[BJ_FACT_IO_BYTES] = query_number(v[BJ_RV_IO]);
+    f[BJ_FACT_MEM_EFFICIENCY] = 100 * query_number(v[BJ_RV_MEM_SHARE]) / 1e6;
+    f[BJ_FACT_MEM_PEAK] = query_number(v[BJ_RV_MEM_PEAK]);
+    f[BJ_FACT_THREADS] = query_number(v[BJ_RV_THREADS]);
+    f[BJ_FACT_OPEN_FILES] = query_number(v[BJ_RV_OPEN_FILES]);
+    f[BJ_FACT_OOM_KILLS] = query_number(v[BJ_RV_OOM_KILLS]);
     gpu_facts(j, f);
     rise_facts(j, window, f);
 }

@@ -42,21 +42,21 @@ static int read_imported(struct bj_store *s, const char *cluster, int64_t *ret,
     return r < 0 ? r : 0;
 }
 
-static struct bj_slice text(struct bj_arena *a, struct bj_st *st, int col)
+static struct bj_slice write_text(struct bj_arena *a, struct bj_st *st, int col)
 {
     struct bj_slice s = bj_st_get_text(st, col);
     return s.n > 0 ? bj_arena_copy(a, s) : (struct bj_slice){0};
 }
 
-static void read_job(struct bj_arena *a, struct bj_st *st,
-                     struct bj_running_job *j)
+static void write_read_job(struct bj_arena *a, struct bj_st *st,
+                           struct bj_running_job *j)
 {
     *j = (struct bj_running_job){.id = bj_st_get_i64(st, 0),
-                                 .jobid = text(a, st, 1),
-                                 .user = text(a, st, 2),
-                                 .account = text(a, st, 3),
-                                 .partition = text(a, st, 4),
-                                 .qos = text(a, st, 5),
+                                 .jobid = write_text(a, st, 1),
+                                 .user = write_text(a, st, 2),
+                                 .account = write_text(a, st, 3),
+                                 .partition = write_text(a, st, 4),
+                                 .qos = write_text(a, st, 5),
                                  .start_sec = bj_st_get_i64(st, 6),
                                  .suspended_sec = bj_st_get_i64(st, 7),
                                  .nodes = bj_st_get_i64(st, 8),
@@ -69,7 +69,7 @@ static void read_job(struct bj_arena *a, struct bj_st *st,
                                  .interactive = bj_st_get_i64(st, 15) > 0};
 }
 
-static int compare(struct bj_slice a, struct bj_slice b)
+static int write_compare(struct bj_slice a, struct bj_slice b)
 {
     size_t n = a.n < b.n ? a.n : b.n;
     int c = n > 0 ? memcmp(a.p, b.p, n) : 0;
@@ -78,19 +78,19 @@ static int compare(struct bj_slice a, struct bj_slice b)
 
 static int by_jobid(const void *a, const void *b)
 {
-    return compare(((const struct bj_running_job *)a)->jobid,
-                   ((const struct bj_running_job *)b)->jobid);
+    return write_compare(((const struct bj_running_job *)a)->jobid,
+                         ((const struct bj_running_job *)b)->jobid);
 }
 
-static int read_all(struct bj_st *st, struct bj_running_jobs *ret,
-                    struct bj_err *err)
+static int write_read_all(struct bj_st *st, struct bj_running_jobs *ret,
+                          struct bj_err *err)
 {
     size_t cap = 0;
     int r;
     while ((r = bj_st_row(st, err)) > 0) {
         if (!BJ_GROW(ret->job, ret->n + 1, cap))
             return bj_err_set(err, -ENOMEM, "running jobs");
-        read_job(&ret->arena, st, &ret->job[ret->n++]);
+        write_read_job(&ret->arena, st, &ret->job[ret->n++]);
     }
     return r < 0               ? r
            : ret->arena.failed ? bj_err_set(err, -ENOMEM, "running jobs")
@@ -109,12 +109,12 @@ int bj_running_jobs(struct bj_store *s, const char *cluster,
     if (r < 0)
         return r;
     bj_st_bind_filled(st, 1, bj_slice_str(cluster));
-    r = read_all(st, ret, err);
+    r = write_read_all(st, ret, err);
     bj_st_finalize(st);
     if (ret->n > 0)
         qsort(ret->job, ret->n, sizeof(*ret->job), by_jobid);
     for (size_t i = 1; i < ret->n; i++)
-        if (compare(ret->job[i].jobid, ret->job[i - 1].jobid) == 0)
+        if (write_compare(ret->job[i].jobid, ret->job[i - 1].jobid) == 0)
             ret->job[i].ambiguous = ret->job[i - 1].ambiguous = true;
     return r;
 }
@@ -193,16 +193,17 @@ struct writer {
     int64_t now_sec, unbroken_sec;
 };
 
-static int run(struct writer *w, int which, int64_t job, struct bj_err *err)
+static int write_run(struct writer *w, int which, int64_t job,
+                     struct bj_err *err)
 {
     bj_st_bind_i64(w->st[which], 1, job);
     return bj_st_run(w->st[which], err);
 }
 
-static int put_job(struct writer *w, const struct bj_running_job *j,
-                   struct bj_err *err)
+static int write_put_job(struct writer *w, const struct bj_running_job *j,
+                         struct bj_err *err)
 {
-    int e = run(w, DROP, j->id, err);
+    int e = write_run(w, DROP, j->id, err);
     for (size_t i = 0; e == 0 && i < j->n_found; i++) {
         const struct bj_rule_match *m = &j->found[i];
         int64_t rule;
@@ -214,18 +215,18 @@ static int put_job(struct writer *w, const struct bj_running_job *j,
         bj_st_bind_f64(w->st[PUT], 4, m->threshold);
         bj_st_bind_filled(w->st[PUT], 5,
                           bj_slice_str(m->names ? m->names : ""));
-        e = run(w, PUT, j->id, err);
+        e = write_run(w, PUT, j->id, err);
         bj_st_bind_filled(w->st[NOTE], 2, bj_slice_str(m->rule->name));
         bj_st_bind_i64(w->st[NOTE], 3, w->now_sec);
         bj_st_bind_i64(w->st[NOTE], 4, w->unbroken_sec);
         if (e == 0)
-            e = run(w, NOTE, j->id, err);
+            e = write_run(w, NOTE, j->id, err);
     }
     return e;
 }
 
-static int put_parts(struct writer *w, const struct bj_running_jobs *jobs,
-                     const struct bj_running_job *j, struct bj_err *err)
+static int write_put_parts(struct writer *w, const struct bj_running_jobs *jobs,
+                           const struct bj_running_job *j, struct bj_err *err)
 {
     struct bj_st *st = w->st[PART];
     int e = 0;
@@ -240,7 +241,7 @@ static int put_parts(struct writer *w, const struct bj_running_jobs *jobs,
         bj_st_bind_filled(st, 4, p->index);
         for (size_t k = 0; k < sizeof(numbers) / sizeof(numbers[0]); k++)
             bj_st_bind_i64(st, (int)k + 5, numbers[k]);
-        e = run(w, PART, j->id, err);
+        e = write_run(w, PART, j->id, err);
     }
     return e;
 }
@@ -264,9 +265,9 @@ static int drop_others(struct writer *w, const char *cluster,
             for (size_t k = 0; k < jobs->n && !again; k++)
                 again = jobs->job[k].id == job[i] && jobs->job[k].n_found > 0;
             bj_st_bind_i64(w->st[FORGET], 2, w->now_sec);
-            e = again ? 0 : run(w, DROP, job[i], err);
+            e = again ? 0 : write_run(w, DROP, job[i], err);
             if (e == 0)
-                e = run(w, FORGET, job[i], err);
+                e = write_run(w, FORGET, job[i], err);
         }
         e = e < 0 ? e : 0;
     }
@@ -279,9 +280,9 @@ static int write_all(struct writer *w, const char *cluster,
     int e = 0;
     for (size_t i = 0; e == 0 && i < jobs->n; i++)
         if (jobs->job[i].n_found > 0)
-            e = put_job(w, &jobs->job[i], err);
+            e = write_put_job(w, &jobs->job[i], err);
     for (size_t i = 0; e == 0 && i < jobs->n; i++)
-        e = put_parts(w, jobs, &jobs->job[i], err);
+        e = write_put_parts(w, jobs, &jobs->job[i], err);
     if (e == 0) {
         bj_st_bind_filled(w->st[PARTS], 1, bj_slice_str(cluster));
         bj_st_bind_i64(w->st[PARTS], 2, w->now_sec);

@@ -64,15 +64,16 @@ static const char *const source_names[BJ_FOLLOWS] = {
 /* --- readers ---------------------------------------------------------------
  */
 
-static int take_job(void *ctx, const struct bj_sched_job *job,
-                    struct bj_err *err)
+static int follow_take_job(void *ctx, const struct bj_sched_job *job,
+                           struct bj_err *err)
 {
     struct bj_source_follow *f = ctx;
     f->counts.jobs++;
     return bj_upsert_job(f->run->upsert, f->cluster, job, err);
 }
 
-static void take_bad(struct bj_source_follow *f, const struct bj_sacct_bad *bad)
+static void follow_take_bad(struct bj_source_follow *f,
+                            const struct bj_sacct_bad *bad)
 {
     if (bad->line_left_out)
         f->counts.bad_lines++;
@@ -85,15 +86,17 @@ static void take_bad(struct bj_source_follow *f, const struct bj_sacct_bad *bad)
 static void bad_pbs(void *ctx, const struct bj_pbs_bad *b)
 {
     struct bj_source_follow *f = ctx;
-    take_bad(f, &(struct bj_sacct_bad){b->line, b->job, b->field, b->value,
-                                       b->expected, b->left_out, f->path});
+    follow_take_bad(f,
+                    &(struct bj_sacct_bad){b->line, b->job, b->field, b->value,
+                                           b->expected, b->left_out, f->path});
 }
 
 static void bad_lsf(void *ctx, const struct bj_lsf_bad *b)
 {
     struct bj_source_follow *f = ctx;
-    take_bad(f, &(struct bj_sacct_bad){b->line, b->job, b->field, b->value,
-                                       b->expected, b->left_out, f->path});
+    follow_take_bad(f,
+                    &(struct bj_sacct_bad){b->line, b->job, b->field, b->value,
+                                           b->expected, b->left_out, f->path});
 }
 
 static void close_reader(struct bj_source_follow *f)
@@ -117,7 +120,7 @@ static int local_offset(void *ctx, uint64_t local_sec)
     return mktime(&tm) == (time_t)-1 ? 0 : (int)(tm.tm_gmtoff / 60);
 }
 
-static uint64_t seconds(struct bj_st *st, int column)
+static uint64_t follow_seconds(struct bj_st *st, int column)
 {
     const int64_t v = bj_st_get_i64(st, column);
     return v < 0 ? BJ_ABSENT : (uint64_t)v; /* BJ_SQL_NULL is less */
@@ -142,9 +145,9 @@ static int recall_open(struct bj_source_follow *f, struct bj_err *err)
     bj_st_bind_text(st, 1, f->cluster);
     while ((r = bj_st_row(st, err)) > 0) {
         const struct bj_pbs_open open = {.id = bj_st_get_text(st, 0),
-                                         .submit_sec = seconds(st, 1),
-                                         .start_sec = seconds(st, 2),
-                                         .suspended_sec = seconds(st, 3),
+                                         .submit_sec = follow_seconds(st, 1),
+                                         .start_sec = follow_seconds(st, 2),
+                                         .suspended_sec = follow_seconds(st, 3),
                                          .suspended = bj_st_get_i64(st, 4) ==
                                                       BJ_STATE_SUSPENDED,
                                          .resized = bj_st_get_i64(st, 5) > 0};
@@ -161,7 +164,7 @@ static int open_reader(struct bj_source_follow *f, struct bj_err *err)
     if (f->kind == BJ_FOLLOW_PBS) {
         const struct bj_pbs_conf conf = {.ctx = f,
                                          .offset_min = local_offset,
-                                         .job = take_job,
+                                         .job = follow_take_job,
                                          .bad = bad_pbs};
         int r = bj_pbs_acct_new(&conf, &f->pbs, err);
         r = r < 0 ? r : recall_open(f, err);
@@ -170,7 +173,7 @@ static int open_reader(struct bj_source_follow *f, struct bj_err *err)
         return r;
     }
     return bj_lsf_acct_new(
-        &(struct bj_lsf_conf){.ctx = f, .job = take_job, .bad = bad_lsf},
+        &(struct bj_lsf_conf){.ctx = f, .job = follow_take_job, .bad = bad_lsf},
         &f->lsf, err);
 }
 
@@ -199,7 +202,7 @@ static int give_up(struct bj_source_follow *f, int code)
     return code;
 }
 
-static int begin(struct bj_source_follow *f, struct bj_err *err)
+static int follow_begin(struct bj_source_follow *f, struct bj_err *err)
 {
     if (f->open)
         return 0;
@@ -209,8 +212,8 @@ static int begin(struct bj_source_follow *f, struct bj_err *err)
 }
 
 /* Write the position in the file, and commit. */
-static int keep(struct bj_source_follow *f, const char *source, int64_t at,
-                struct bj_err *err)
+static int follow_keep(struct bj_source_follow *f, const char *source,
+                       int64_t at, struct bj_err *err)
 {
     if (f->dry || !f->open)
         return 0;
@@ -229,7 +232,7 @@ static int feed_end(struct bj_source_follow *f, int64_t *rest,
     size_t n = 0;
     int r = 0;
     if (f->pbs && bj_pbs_acct_pending(f->pbs) > 0)
-        r = begin(f, err);
+        r = follow_begin(f, err);
     if (f->pbs && r == 0)
         r = bj_pbs_acct_end(f->pbs, &n, err);
     *rest = (int64_t)n;
@@ -241,8 +244,8 @@ static int feed_end(struct bj_source_follow *f, int64_t *rest,
 
 /* Compute the name of a file in the store from its first line that is not a
  * comment. False while there is no such line. */
-static bool name_of(const struct bj_source_follow *f, int fd,
-                    char name[static 48])
+static bool follow_name_of(const struct bj_source_follow *f, int fd,
+                           char name[static 48])
 {
     struct bj_slice rest = {f->chunk, 0}, line;
     ssize_t n = pread(fd, f->chunk, HEAD, 0);
@@ -307,15 +310,15 @@ static int read_rest(struct bj_source_follow *f, int fd, const char *source,
             break;
         if (n == 0 && r == 0)
             r = feed_end(f, &rest, err);
-        if (n > 0 && (r = begin(f, err)) == 0)
+        if (n > 0 && (r = follow_begin(f, err)) == 0)
             r = feed(f, (struct bj_slice){f->chunk, (size_t)n}, err);
-        if (n == 0 && (r = begin(f, err)) == 0)
+        if (n == 0 && (r = follow_begin(f, err)) == 0)
             f->counts.bad_lines++;
         at += n + skip;
         if (r == 0 && (at - kept >= BATCH ||
                        (most > 0 && f->counts.jobs - jobs >= most))) {
             rest = f->pbs ? (int64_t)bj_pbs_acct_pending(f->pbs) : 0;
-            r = keep(f, source, at - rest, err);
+            r = follow_keep(f, source, at - rest, err);
             kept = at;
             jobs = f->counts.jobs;
         }
@@ -328,7 +331,7 @@ static int read_rest(struct bj_source_follow *f, int fd, const char *source,
         r = feed_end(f, &rest, err);
     }
     if (r == 0)
-        r = keep(f, source, at - rest, err);
+        r = follow_keep(f, source, at - rest, err);
     return r < 0 ? give_up(f, r) : 0;
 }
 
@@ -340,8 +343,8 @@ static bool unchanged(const struct file *file, const struct stat *st)
            file->mtime.tv_nsec == st->st_mtim.tv_nsec;
 }
 
-static int take_file(struct bj_source_follow *f, struct file *file, int dir,
-                     struct bj_err *err)
+static int follow_take_file(struct bj_source_follow *f, struct file *file,
+                            int dir, struct bj_err *err)
 {
     char source[48];
     struct stat st;
@@ -354,7 +357,8 @@ static int take_file(struct bj_source_follow *f, struct file *file, int dir,
         int e = bj_err_set(err, -errno, "open");
         return bj_store_other_error(err, e);
     }
-    if (!S_ISREG(st.st_mode) || unchanged(file, &st) || !name_of(f, fd, source))
+    if (!S_ISREG(st.st_mode) || unchanged(file, &st) ||
+        !follow_name_of(f, fd, source))
         return 0;
     int r = bj_covered_read(f->store, f->cluster_name, source, &at, err);
     if (r == 0)
@@ -407,14 +411,15 @@ static int by_order(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static const struct file *find(const struct file *v, size_t n, uint64_t order)
+static const struct file *follow_find(const struct file *v, size_t n,
+                                      uint64_t order)
 {
     struct file key = {.order = order};
     return n > 0 ? bsearch(&key, v, n, sizeof(*v), by_order) : NULL;
 }
 
 /* List the files, and keep the state of known ones. */
-static int list(struct bj_source_follow *f, int fd, struct bj_err *err)
+static int follow_list(struct bj_source_follow *f, int fd, struct bj_err *err)
 {
     struct file *v = NULL;
     size_t n = 0, cap = 0;
@@ -435,7 +440,7 @@ static int list(struct bj_source_follow *f, int fd, struct bj_err *err)
             r = bj_err_set(err, -ENOMEM, "%s", f->dir);
             break;
         }
-        const struct file *old = find(f->file, f->files, order);
+        const struct file *old = follow_find(f->file, f->files, order);
         v[n] = old ? *old : (struct file){.order = order};
         snprintf(v[n].name, sizeof(v[n].name), "%s", entry->d_name);
         n++;
@@ -467,12 +472,12 @@ int bj_source_follow_run(struct bj_source_follow *f,
         int e = bj_file_fail(err, fd, "", AT_FDCWD, f->dir, R_OK | X_OK);
         return bj_store_other_error(err, e);
     }
-    int r = list(f, fd, err);
+    int r = follow_list(f, fd, err);
     if (r == 0 && f->files == 0 && f->kind == BJ_FOLLOW_LSF)
         r = bj_err_set(err, -ENOENT, "%s/%s does not exist", f->dir, f->base);
     for (size_t i = 0; r == 0 && i < f->files; i++) {
         snprintf(f->path, sizeof(f->path), "%s/%s", f->dir, f->file[i].name);
-        r = take_file(f, &f->file[i], fd, err);
+        r = follow_take_file(f, &f->file[i], fd, err);
         if (r < 0)
             bj_err_wrap(err, r, "%s/%s", f->dir, f->file[i].name);
         if (is_stopped(f))

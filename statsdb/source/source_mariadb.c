@@ -142,7 +142,7 @@ struct reply {
     uint64_t deadline_usec; /* boot clock */
 };
 
-static bool is_set(const char *s)
+static bool mariadb_is_set(const char *s)
 {
     return s && s[0];
 }
@@ -194,8 +194,8 @@ static int code_of(unsigned number)
     }
 }
 
-static int fail(const struct reply *a, struct bj_mysql *conn,
-                struct bj_err *err)
+static int mariadb_fail(const struct reply *a, struct bj_mysql *conn,
+                        struct bj_err *err)
 {
     const struct bj_libmariadb *lib = &a->source->lib;
     unsigned number = lib->error_number(conn);
@@ -213,7 +213,8 @@ static void set_options(const struct reply *a, struct bj_mysql *conn)
     const struct bj_libmariadb *lib = &a->source->lib;
     unsigned connect = CONNECT_SEC, off = 0;
     /* Without this option, "localhost" means a default socket. */
-    unsigned way = is_set(c->mariadb.socket) ? BJ_MYSQL_SOCKET : BJ_MYSQL_TCP;
+    unsigned way =
+        mariadb_is_set(c->mariadb.socket) ? BJ_MYSQL_SOCKET : BJ_MYSQL_TCP;
     lib->options(conn, BJ_MYSQL_PROTOCOL, &way);
     unsigned timeout_sec = (unsigned)(c->timeout_usec / 1000000);
     char yes = 1;
@@ -223,7 +224,7 @@ static void set_options(const struct reply *a, struct bj_mysql *conn)
     lib->options(conn, BJ_MYSQL_CHARSET_NAME, "utf8mb4");
     /* Do not let the server read local files. */
     lib->options(conn, BJ_MYSQL_LOCAL_INFILE, &off);
-    if (is_set(c->mariadb.ca_file)) {
+    if (mariadb_is_set(c->mariadb.ca_file)) {
         lib->options(conn, BJ_MYSQL_SSL_CA, c->mariadb.ca_file);
         lib->options(conn, BJ_MYSQL_SSL_VERIFY_SERVER_CERT, &yes);
     }
@@ -234,7 +235,7 @@ static int run_sql(const struct reply *a, struct bj_mysql *conn,
 {
     return a->source->lib.real_query(conn, sql, strlen(sql)) == 0
                ? 0
-               : fail(a, conn, err);
+               : mariadb_fail(a, conn, err);
 }
 
 static int open_one(const struct reply *a, const char *password,
@@ -246,11 +247,11 @@ static int open_one(const struct reply *a, const char *password,
     if (!*ret)
         return bj_err_set(err, -ENOMEM, "mariadb");
     set_options(a, *ret);
-    if (!lib->real_connect(*ret, is_set(c->socket) ? NULL : c->host, c->user,
-                           is_set(password) ? password : NULL, c->database,
-                           (unsigned)c->port,
-                           is_set(c->socket) ? c->socket : NULL, 0))
-        return fail(a, *ret, err);
+    if (!lib->real_connect(*ret, mariadb_is_set(c->socket) ? NULL : c->host,
+                           c->user, mariadb_is_set(password) ? password : NULL,
+                           c->database, (unsigned)c->port,
+                           mariadb_is_set(c->socket) ? c->socket : NULL, 0))
+        return mariadb_fail(a, *ret, err);
     int r = run_sql(a, *ret, "SET SESSION TRANSACTION READ ONLY", err);
     if (r == 0)
         r = run_sql(a, *ret, "SET SESSION time_zone = '+00:00'", err);
@@ -286,13 +287,14 @@ static void close_rows(const struct reply *a, struct rows *rows)
 
 /* --- rows ------------------------------------------------------------------*/
 
-static struct bj_slice value(const struct rows *rows, unsigned i)
+static struct bj_slice mariadb_value(const struct rows *rows, unsigned i)
 {
     return (struct bj_slice){rows->row[i], rows->row[i] ? rows->length[i] : 0};
 }
 
 /* The next row, or NULL after the last. */
-static int next(const struct reply *a, struct rows *rows, struct bj_err *err)
+static int mariadb_next(const struct reply *a, struct rows *rows,
+                        struct bj_err *err)
 {
     const struct bj_libmariadb *lib = &a->source->lib;
     if (a->to.run->stop && atomic_load(a->to.run->stop))
@@ -301,17 +303,18 @@ static int next(const struct reply *a, struct rows *rows, struct bj_err *err)
         return bj_err_set(err, -ETIMEDOUT, "mariadb: timeout");
     rows->row = lib->fetch_row(rows->result);
     if (!rows->row)
-        return lib->error_number(rows->conn) ? fail(a, rows->conn, err) : 0;
+        return lib->error_number(rows->conn) ? mariadb_fail(a, rows->conn, err)
+                                             : 0;
     rows->length = lib->fetch_lengths(rows->result);
-    if (bj_slice_u64(value(rows, 0), &rows->inx) < 0)
+    if (bj_slice_u64(mariadb_value(rows, 0), &rows->inx) < 0)
         return bj_err_set(err, -EBADE,
                           "mariadb: the first column of a view is "
                           "not a number");
     return 0;
 }
 
-static int begin(const struct reply *a, struct rows *rows, const char *sql,
-                 struct bj_err *err)
+static int mariadb_begin(const struct reply *a, struct rows *rows,
+                         const char *sql, struct bj_err *err)
 {
     const struct bj_libmariadb *lib = &a->source->lib;
     int r = run_sql(a, rows->conn, sql, err);
@@ -319,7 +322,7 @@ static int begin(const struct reply *a, struct rows *rows, const char *sql,
         return r;
     rows->result = lib->use_result(rows->conn);
     if (!rows->result)
-        return fail(a, rows->conn, err);
+        return mariadb_fail(a, rows->conn, err);
     rows->columns = lib->num_fields(rows->result);
     return 0;
 }
@@ -341,7 +344,7 @@ static int query_view(const struct reply *a, struct rows *rows,
     bj_buf_printf(&sql, "%s ORDER BY job_db_inx", ids > 0 ? ")" : "");
     bj_buf_put(&sql, "", 1);
     int r = sql.failed ? bj_err_set(err, -ENOMEM, "mariadb")
-                       : begin(a, rows, sql.p, err);
+                       : mariadb_begin(a, rows, sql.p, err);
     bj_buf_free(&sql);
     return r;
 }
@@ -349,12 +352,12 @@ static int query_view(const struct reply *a, struct rows *rows,
 static int query_names(struct reply *a, struct bj_err *err)
 {
     struct rows rows = {.conn = a->job.conn};
-    int r = begin(a, &rows, "SELECT id, type, name FROM tres", err);
+    int r = mariadb_begin(a, &rows, "SELECT id, type, name FROM tres", err);
     if (r == 0 && rows.columns != 3)
         r = bj_err_set(err, -EBADE, "mariadb: view tres: expected 3 columns");
-    while (r == 0 && (r = next(a, &rows, err)) == 0 && rows.row)
-        if (bj_tres_names_add(&a->names, rows.inx, value(&rows, 1),
-                              value(&rows, 2)) < 0)
+    while (r == 0 && (r = mariadb_next(a, &rows, err)) == 0 && rows.row)
+        if (bj_tres_names_add(&a->names, rows.inx, mariadb_value(&rows, 1),
+                              mariadb_value(&rows, 2)) < 0)
             r = bj_err_set(err, -ENOMEM, "mariadb");
     if (rows.result)
         a->source->lib.free_result(rows.result);
@@ -371,7 +374,7 @@ static enum format format_of(struct bj_slice name)
     return bj_slice_starts(name, BJ_SLICE("TRESUsage")) ? USED : PLAIN;
 }
 
-static int put_line(struct reply *a, struct bj_err *err)
+static int mariadb_put_line(struct reply *a, struct bj_err *err)
 {
     bj_buf_str(&a->line, "\n");
     if (a->line.failed)
@@ -399,40 +402,41 @@ static int put_header(struct reply *a, struct bj_err *err)
         a->format[i] = format_of(bj_slice_str(job->name));
         bj_buf_printf(&a->line, "%s%s", i ? a->delimiter : "", job->name);
     }
-    return put_line(a, err);
+    return mariadb_put_line(a, err);
 }
 
-static int put_row(struct reply *a, const struct rows *rows, struct bj_err *err)
+static int mariadb_put_row(struct reply *a, const struct rows *rows,
+                           struct bj_err *err)
 {
     for (unsigned i = 0; i < rows->columns; i++) {
         if (i > 0)
             bj_buf_str(&a->line, a->delimiter);
         if (a->format[i] == PLAIN)
-            bj_buf_slice(&a->line, value(rows, i));
+            bj_buf_slice(&a->line, mariadb_value(rows, i));
         else
-            bj_tres_names_put(&a->names, value(rows, i),
+            bj_tres_names_put(&a->names, mariadb_value(rows, i),
                               a->format[i] == REQUESTED, &a->line);
     }
-    return put_line(a, err);
+    return mariadb_put_line(a, err);
 }
 
 /* Write each job followed by its steps. Steps of jobs that appeared between the
  * two queries are left for the next window. */
-static int put_rows(struct reply *a, struct bj_err *err)
+static int mariadb_put_rows(struct reply *a, struct bj_err *err)
 {
-    int r = next(a, &a->job, err);
+    int r = mariadb_next(a, &a->job, err);
     if (r == 0)
-        r = next(a, &a->step, err);
+        r = mariadb_next(a, &a->step, err);
     while (r == 0 && a->job.row) {
-        r = put_row(a, &a->job, err);
+        r = mariadb_put_row(a, &a->job, err);
         while (r == 0 && a->step.row && a->step.inx <= a->job.inx) {
             if (a->step.inx == a->job.inx)
-                r = put_row(a, &a->step, err);
+                r = mariadb_put_row(a, &a->step, err);
             if (r == 0)
-                r = next(a, &a->step, err);
+                r = mariadb_next(a, &a->step, err);
         }
         if (r == 0)
-            r = next(a, &a->job, err);
+            r = mariadb_next(a, &a->job, err);
     }
     return r;
 }
@@ -450,12 +454,13 @@ static int put_reply(struct reply *a, const uint64_t *id, size_t ids,
     if (r == 0)
         r = put_header(a, err);
     if (r == 0)
-        r = put_rows(a, err);
+        r = mariadb_put_rows(a, err);
     return r < 0 ? r : bj_sacct_end(a->to.reader, true, err);
 }
 
 /* Request the period, or jobids. */
-static int request(void *ctx, const uint64_t *id, size_t n, struct bj_err *err)
+static int mariadb_request(void *ctx, const uint64_t *id, size_t n,
+                           struct bj_err *err)
 {
     struct reply *a = ctx;
     const struct bj_sacct_conf conf = {.delimiter = bj_slice_str(a->delimiter),
@@ -495,9 +500,10 @@ int bj_source_mariadb_run(struct bj_source_mariadb *s,
     if (r < 0)
         return bj_err_set(err, r, "mariadb");
     bj_upsert_begin_later(run->upsert);
-    r = request(&a, NULL, 0, err);
+    r = mariadb_request(&a, NULL, 0, err);
     if (r == 0)
-        r = bj_source_chains_run(&chains, run, a.to.cluster, request, &a, err);
+        r = bj_source_chains_run(&chains, run, a.to.cluster, mariadb_request,
+                                 &a, err);
     bj_source_chains_free(&chains);
     if (r < 0)
         bj_upsert_rollback(run->upsert);

@@ -60,8 +60,8 @@ void bj_source_rest_free(struct bj_source_rest *s)
 /* --- the reply ----------------------------------------------------------
  */
 
-static int take_job(void *ctx, const struct bj_sched_job *job,
-                    struct bj_err *err)
+static int rest_take_job(void *ctx, const struct bj_sched_job *job,
+                         struct bj_err *err)
 {
     struct reply *a = ctx;
     const struct bj_source_run *run = a->run;
@@ -72,7 +72,7 @@ static int take_job(void *ctx, const struct bj_sched_job *job,
     return r < 0 ? r : bj_upsert_job(run->upsert, a->cluster, job, err);
 }
 
-static void take_bad(void *ctx, const struct bj_slurmrest_bad *b)
+static void rest_take_bad(void *ctx, const struct bj_slurmrest_bad *b)
 {
     const struct reply *a = ctx;
     if (a->run->bad)
@@ -99,7 +99,7 @@ static uint64_t uid_of(void *ctx, struct bj_slice user)
                : BJ_ABSENT;
 }
 
-static int take_text(void *ctx, struct bj_slice piece, struct bj_err *err)
+static int rest_take_text(void *ctx, struct bj_slice piece, struct bj_err *err)
 {
     struct reply *a = ctx;
     return bj_slurmrest_feed(a->reader, piece, err);
@@ -117,14 +117,15 @@ static void add_counts(struct reply *a)
 }
 
 /* Request the period, or jobids, whenever their jobs ended. */
-static int request(void *ctx, const uint64_t *id, size_t n, struct bj_err *err)
+static int rest_request(void *ctx, const uint64_t *id, size_t n,
+                        struct bj_err *err)
 {
     struct reply *a = ctx;
     const struct bj_slurmrest_conf conf = {.cluster = a->cluster,
                                            .max_steps = BJ_SOURCE_STEPS,
                                            .ctx = a,
-                                           .job = take_job,
-                                           .bad = take_bad,
+                                           .job = rest_take_job,
+                                           .bad = rest_take_bad,
                                            .uid = uid_of};
     char path[BJ_SLURMREST_PATH_MAX];
     int r =
@@ -139,8 +140,8 @@ static int request(void *ctx, const uint64_t *id, size_t n, struct bj_err *err)
     r = bj_slurmrest_new(&conf, &a->reader, err);
     if (r < 0)
         return r;
-    r = bj_slurmrestd_get(a->source->client, path, a->run->stop, take_text, a,
-                          err);
+    r = bj_slurmrestd_get(a->source->client, path, a->run->stop, rest_take_text,
+                          a, err);
     if (r == 0)
         r = bj_slurmrest_end(a->reader, err);
     add_counts(a);
@@ -162,9 +163,10 @@ int bj_source_rest_run(struct bj_source_rest *s, const struct bj_window *window,
     if (r < 0)
         return r;
     bj_upsert_begin_later(run->upsert);
-    r = request(&a, NULL, 0, err);
+    r = rest_request(&a, NULL, 0, err);
     if (r == 0)
-        r = bj_source_chains_run(&a.chains, run, a.cluster, request, &a, err);
+        r = bj_source_chains_run(&a.chains, run, a.cluster, rest_request, &a,
+                                 err);
     bj_source_chains_free(&a.chains);
     if (r < 0)
         bj_upsert_rollback(run->upsert);

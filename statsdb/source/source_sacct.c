@@ -62,7 +62,7 @@ static int query_columns(struct bj_source_sacct *s,
                                  err);
 }
 
-static int take_text(void *ctx, struct bj_slice piece, struct bj_err *err)
+static int sacct_take_text(void *ctx, struct bj_slice piece, struct bj_err *err)
 {
     const struct bj_source_sink *to = ctx;
     return bj_sacct_feed(to->reader, piece, err);
@@ -96,7 +96,7 @@ static int run_sacct(struct bj_source_sacct *s, const struct bj_window *w,
                                  .job = bj_source_take_job,
                                  .bad = bj_source_take_bad};
     struct bj_command cmd = {.deadline_usec = c->timeout_usec,
-                             .sink = take_text,
+                             .sink = sacct_take_text,
                              .ctx = to,
                              .abort = to->run->stop};
     struct bj_command_result res = {0};

@@ -43,7 +43,7 @@ struct scripts {
 /* --- which jobs ------------------------------------------------------------
  */
 
-static int add(struct scripts *s, struct bj_st *st, struct bj_err *err)
+static int script_add(struct scripts *s, struct bj_st *st, struct bj_err *err)
 {
     const struct bj_slice shown = bj_st_get_text(st, 1);
     if (shown.n == 0 || shown.n >= ID_MAX)
@@ -65,8 +65,8 @@ static int add(struct scripts *s, struct bj_st *st, struct bj_err *err)
     return 0;
 }
 
-static int find(struct scripts *s, struct bj_db *db, struct bj_slice cluster,
-                struct bj_err *err)
+static int script_find(struct scripts *s, struct bj_db *db,
+                       struct bj_slice cluster, struct bj_err *err)
 {
     static const char sql[] =
         "SELECT v.id, v.display_id, coalesce(v.array_job_id, 0), v.submit_sec"
@@ -86,7 +86,7 @@ static int find(struct scripts *s, struct bj_db *db, struct bj_slice cluster,
     bj_st_bind_text(st, 1, cluster);
     bj_st_bind_i64(st, 2, BJ_SCRIPT_JOBS);
     while ((r = bj_st_row(st, err)) > 0)
-        if ((r = add(s, st, err)) < 0)
+        if ((r = script_add(s, st, err)) < 0)
             break;
     bj_st_finalize(st);
     return r;
@@ -95,8 +95,8 @@ static int find(struct scripts *s, struct bj_db *db, struct bj_slice cluster,
 /* --- requests --------------------------------------------------------------
  */
 
-static void take_line(void *ctx, size_t which, unsigned number,
-                      struct bj_slice line, bool cut)
+static void script_take_line(void *ctx, size_t which, unsigned number,
+                             struct bj_slice line, bool cut)
 {
     struct scripts *s = ctx;
     struct job *j = &s->job[s->of[which]];
@@ -120,7 +120,7 @@ static int take_piece(void *ctx, struct bj_slice piece, struct bj_err *err)
 }
 
 /* Request the jobs of s->of. */
-static int request(struct scripts *s, struct bj_err *err)
+static int script_request(struct scripts *s, struct bj_err *err)
 {
     const struct bj_cluster_conf *c = s->conf;
     char conf[4096 + 16], list[REQUEST_JOBS * (ID_MAX + 1) + 8] = "--jobs=";
@@ -145,7 +145,7 @@ static int request(struct scripts *s, struct bj_err *err)
                                i > 0 ? "," : "", j->shown);
     }
     s->reply = (struct bj_scripts){
-        .id = s->id, .ids = s->n, .ctx = s, .line = take_line};
+        .id = s->id, .ids = s->n, .ctx = s, .line = script_take_line};
     int r = bj_command_run(&cmd, &res, err);
     bj_scripts_end(&s->reply);
     bj_command_result_free(&res);
@@ -164,7 +164,7 @@ static int request_alone(struct scripts *s, struct bj_err *err)
     for (size_t i = 0; r == 0 && i < n; i++) {
         s->of[0] = again[i];
         s->n = 1;
-        r = request(s, err);
+        r = script_request(s, err);
     }
     return r;
 }
@@ -172,8 +172,9 @@ static int request_alone(struct scripts *s, struct bj_err *err)
 /* --- the store -------------------------------------------------------------
  */
 
-static int put(struct scripts *s, struct bj_st *set, struct bj_st *todo,
-               const struct job *to, struct job *from, struct bj_err *err)
+static int script_put(struct scripts *s, struct bj_st *set, struct bj_st *todo,
+                      const struct job *to, struct job *from,
+                      struct bj_err *err)
 {
     const char *name = bj_application_script_name(&from->application);
     const bool none = from->none || from->seen == 0;
@@ -214,7 +215,7 @@ static int write_jobs(struct scripts *s, struct bj_store *store, size_t from,
             " WHERE job = ?1)",
             &todo, err);
     for (size_t i = from; r == 0 && i < to; i++)
-        r = put(s, set, todo, &s->job[i], &s->job[s->job[i].like], err);
+        r = script_put(s, set, todo, &s->job[i], &s->job[s->job[i].like], err);
     bj_st_finalize(set);
     bj_st_finalize(todo);
     if (r == 0)
@@ -232,7 +233,7 @@ int bj_source_scripts(const struct bj_cluster_conf *conf,
 {
     struct scripts s = {
         .conf = conf, .applications = applications, .stop = stop};
-    int r = find(&s, bj_store_db(store), cluster, err);
+    int r = script_find(&s, bj_store_db(store), cluster, err);
     for (size_t at = 0, from; r == 0 && at < s.jobs;) {
         s.n = 0;
         for (from = at; at < s.jobs; at++) {
@@ -242,7 +243,7 @@ int bj_source_scripts(const struct bj_cluster_conf *conf,
                 break;
             s.of[s.n++] = at;
         }
-        r = request(&s, err);
+        r = script_request(&s, err);
         if (r == 0)
             r = request_alone(&s, err);
         if (r == 0)

@@ -24,8 +24,8 @@ static const struct {
                            {"LSB_DISPLAY_YEAR=y"}},
 };
 
-static int take_job(void *ctx, const struct bj_sched_job *job,
-                    struct bj_err *err)
+static int snapshot_take_job(void *ctx, const struct bj_sched_job *job,
+                             struct bj_err *err)
 {
     struct reply *a = ctx;
     const struct bj_source_run *run = a->run;
@@ -33,7 +33,8 @@ static int take_job(void *ctx, const struct bj_sched_job *job,
     return r < 0 ? r : bj_upsert_job(run->upsert, a->cluster, job, err);
 }
 
-static void take_bad(const struct reply *a, const struct bj_sacct_bad *bad)
+static void snapshot_take_bad(const struct reply *a,
+                              const struct bj_sacct_bad *bad)
 {
     if (a->run->bad)
         a->run->bad(a->run->ctx, bad);
@@ -41,14 +42,16 @@ static void take_bad(const struct reply *a, const struct bj_sacct_bad *bad)
 
 static void pbs_bad(void *ctx, const struct bj_pbs_bad *b)
 {
-    take_bad(ctx, &(struct bj_sacct_bad){b->line, b->job, b->field, b->value,
-                                         b->expected, b->left_out, NULL});
+    snapshot_take_bad(ctx, &(struct bj_sacct_bad){b->line, b->job, b->field,
+                                                  b->value, b->expected,
+                                                  b->left_out, NULL});
 }
 
 static void lsf_bad(void *ctx, const struct bj_lsf_bad *b)
 {
-    take_bad(ctx, &(struct bj_sacct_bad){b->line, b->job, b->field, b->value,
-                                         b->expected, b->left_out, NULL});
+    snapshot_take_bad(ctx, &(struct bj_sacct_bad){b->line, b->job, b->field,
+                                                  b->value, b->expected,
+                                                  b->left_out, NULL});
 }
 
 static int open_reader(enum bj_snapshot_kind kind, struct reply *a,
@@ -57,19 +60,20 @@ static int open_reader(enum bj_snapshot_kind kind, struct reply *a,
     if (kind == BJ_SNAPSHOT_QSTAT)
         return bj_pbs_json_new(&(struct bj_pbs_conf){.cluster = a->cluster,
                                                      .ctx = a,
-                                                     .job = take_job,
+                                                     .job = snapshot_take_job,
                                                      .bad = pbs_bad},
                                &a->pbs, err);
     return bj_lsf_json_new(
         &(struct bj_lsf_conf){.cluster = a->cluster,
                               .now_sec = bj_clock_wall_usec() / 1000000,
                               .ctx = a,
-                              .job = take_job,
+                              .job = snapshot_take_job,
                               .bad = lsf_bad},
         &a->lsf, err);
 }
 
-static int take_text(void *ctx, struct bj_slice piece, struct bj_err *err)
+static int snapshot_take_text(void *ctx, struct bj_slice piece,
+                              struct bj_err *err)
 {
     struct reply *a = ctx;
     return a->pbs ? bj_pbs_json_feed(a->pbs, piece, err)
@@ -105,7 +109,7 @@ static int run_command(enum bj_snapshot_kind kind,
     struct bj_command cmd = {.argv = argv,
                              .env = commands[kind].env,
                              .deadline_usec = TIMEOUT_USEC,
-                             .sink = take_text,
+                             .sink = snapshot_take_text,
                              .ctx = a,
                              .abort = a->run->stop};
     struct bj_command_result res = {0};

@@ -110,13 +110,14 @@ static const char *const builtin[] = {
 /* --- the table -------------------------------------------------------------
  */
 
-static int wrong(const char *file, size_t line, struct bj_err *err,
-                 const char *what)
+static int application_wrong(const char *file, size_t line, struct bj_err *err,
+                             const char *what)
 {
     return bj_err_set(err, -EINVAL, "%s:%zu: %s", file, line, what);
 }
 
-static const char *copy(struct bj_applications *a, struct bj_slice s)
+static const char *application_copy(struct bj_applications *a,
+                                    struct bj_slice s)
 {
     struct bj_slice c = bj_arena_copy(&a->arena, s);
     return a->arena.failed ? NULL : c.p;
@@ -134,28 +135,30 @@ static int add_line(struct bj_applications *a, const char *file, size_t line,
     while (kind <= IGNORE && !bj_slice_eq(word, bj_slice_str(kinds[kind])))
         kind++;
     if (kind > IGNORE)
-        return wrong(file, line, err,
-                     "application, interpreter or ignore is expected");
+        return application_wrong(
+            file, line, err, "application, interpreter or ignore is expected");
     if (kind != IGNORE) {
         if (!bj_slice_word(&text, &word) || word.n > NAME_MAX_BYTES ||
             !bj_text_is_utf8(word))
-            return wrong(file, line, err,
-                         "a name of at most 64 bytes is expected");
-        if (!(name = copy(a, word)))
+            return application_wrong(file, line, err,
+                                     "a name of at most 64 bytes is expected");
+        if (!(name = application_copy(a, word)))
             return bj_err_set(err, -ENOMEM, "applications");
     }
     for (; bj_slice_word(&text, &word); n++) {
         if (word.n > PATTERN_MAX_BYTES || memchr(word.p, '/', word.n))
-            return wrong(file, line, err,
-                         "a pattern has at most 64 bytes and no '/'");
+            return application_wrong(
+                file, line, err, "a pattern has at most 64 bytes and no '/'");
         if (a->n == PATTERNS)
-            return wrong(file, line, err, "there are more than 4096 patterns");
-        const char *glob = copy(a, word);
+            return application_wrong(file, line, err,
+                                     "there are more than 4096 patterns");
+        const char *glob = application_copy(a, word);
         if (!glob)
             return bj_err_set(err, -ENOMEM, "applications");
         a->v[a->n++] = (struct pattern){glob, name, (enum kind)kind};
     }
-    return n > 0 ? 0 : wrong(file, line, err, "a pattern is expected");
+    return n > 0 ? 0
+                 : application_wrong(file, line, err, "a pattern is expected");
 }
 
 int bj_applications_text(const char *name, struct bj_slice text,
@@ -228,8 +231,8 @@ static struct bj_slice base_name(struct bj_slice path)
     return n > 0 ? (struct bj_slice){path.p + n, path.n - n} : path;
 }
 
-static const struct pattern *find(const struct bj_applications *a,
-                                  struct bj_slice program)
+static const struct pattern *application_find(const struct bj_applications *a,
+                                              struct bj_slice program)
 {
     char name[PROGRAM_MAX_BYTES + 1];
     struct bj_slice base = base_name(program);
@@ -247,7 +250,7 @@ void bj_application_add(const struct bj_applications *a,
                         struct bj_slice program, int64_t cpu_usec,
                         struct bj_application_programs *to)
 {
-    const struct pattern *p = find(a, program);
+    const struct pattern *p = application_find(a, program);
     const char *name = p ? p->name : NULL;
     size_t i = 0;
     if ((p && p->kind == IGNORE) || cpu_usec <= 0 ||
@@ -312,8 +315,8 @@ static bool same_letters(struct bj_slice s, const char *name)
 
 /* Find the name of an application among the words of a text, which are
  * separated by anything but letters and digits. */
-static const struct pattern *find_name(const struct bj_applications *a,
-                                       struct bj_slice text)
+static const struct pattern *
+application_find_name(const struct bj_applications *a, struct bj_slice text)
 {
     for (size_t at = 0; at < text.n;) {
         size_t end = at;
@@ -338,9 +341,9 @@ static const struct pattern *of_line(const struct bj_applications *a,
     while (next_word(&line, &word)) {
         if (word.n == 0 || word.p[0] == '-')
             continue;
-        p = find(a, word);
+        p = application_find(a, word);
         if (!p || p->kind == IGNORE)
-            p = find_name(a, base_name(word));
+            p = application_find_name(a, base_name(word));
         if (p && p->kind == APPLICATION)
             return p;
         if (p && p->kind == INTERPRETER && !weak)
@@ -365,8 +368,9 @@ static void find_modules(const struct bj_applications *a, struct bj_slice rest,
 {
     struct bj_slice word;
     while (!to->module && next_word(&rest, &word)) {
-        const struct pattern *p =
-            word.n > 0 && word.p[0] != '-' ? find_name(a, word) : NULL;
+        const struct pattern *p = word.n > 0 && word.p[0] != '-'
+                                      ? application_find_name(a, word)
+                                      : NULL;
         if (p && p->kind == APPLICATION)
             to->module = p->name;
         else if (p && p->kind == INTERPRETER && !to->interpreter)
@@ -412,7 +416,7 @@ void bj_application_script_line(const struct bj_applications *a,
                 to->interpreter = p->name;
             return;
         }
-        const struct pattern *p = find(a, word);
+        const struct pattern *p = application_find(a, word);
         if (p && p->kind == APPLICATION && !to->program)
             to->program = p->name;
         else if (p && p->kind == INTERPRETER && !to->interpreter)
@@ -454,7 +458,7 @@ const char *bj_application_of(const struct bj_applications *a,
     v[0].name = of_programs(&e->executables, &v[0].interpreter);
     v[1].name = of_programs(&e->steps, &v[1].interpreter);
     const struct pattern *line = of_line(a, e->submit_line);
-    const struct pattern *job = find_name(a, e->job_name);
+    const struct pattern *job = application_find_name(a, e->job_name);
     const struct pattern *const of[] = {named(a, e->script), line, job};
     for (size_t i = 2; i < WAYS; i++) {
         v[i].name = of[i - 2] ? of[i - 2]->name : NULL;

@@ -49,7 +49,7 @@ static uint32_t mark(uint64_t hash)
     return (uint32_t)hash | 1;
 }
 
-static bool same(const char *head, struct bj_slice key)
+static bool cache_same(const char *head, struct bj_slice key)
 {
     uint32_t n;
     memcpy(&n, head + sizeof(int64_t), sizeof(n));
@@ -66,15 +66,15 @@ bool bj_cache_find(const struct bj_cache *c, uint64_t hash, struct bj_slice key,
         const struct bj_cache_slot *s = &c->slot[i];
         if (s->hash == 0)
             return false;
-        if (s->hash == want && same(c->key + s->at, key)) {
+        if (s->hash == want && cache_same(c->key + s->at, key)) {
             memcpy(ret, c->key + s->at, sizeof(*ret));
             return true;
         }
     }
 }
 
-static void put(struct bj_cache_slot *slot, uint32_t cap,
-                struct bj_cache_slot what)
+static void cache_put(struct bj_cache_slot *slot, uint32_t cap,
+                      struct bj_cache_slot what)
 {
     uint32_t i = what.hash & (cap - 1);
     while (slot[i].hash != 0)
@@ -90,7 +90,7 @@ static bool grow_slots(struct bj_cache *c)
         return false;
     for (uint32_t i = 0; i < c->cap; i++)
         if (c->slot[i].hash != 0)
-            put(slot, cap, c->slot[i]);
+            cache_put(slot, cap, c->slot[i]);
     free(c->slot);
     c->slot = slot;
     c->cap = cap;
@@ -147,7 +147,7 @@ void bj_cache_add(struct bj_cache *c, uint64_t hash, struct bj_slice key,
     memcpy(head + sizeof(value), &n, sizeof(n));
     if (n > 0)
         memcpy(head + HEAD, key.p, n);
-    put(c->slot, c->cap, (struct bj_cache_slot){mark(hash), c->used});
+    cache_put(c->slot, c->cap, (struct bj_cache_slot){mark(hash), c->used});
     c->used += need;
     c->n++;
 }

@@ -482,7 +482,8 @@ static int take_settled(struct bj_dicts *d, enum bj_dict_id which,
     return r;
 }
 
-static int settle(struct bj_dicts *d, enum bj_dict_id which, struct bj_err *err)
+static int dict_settle(struct bj_dicts *d, enum bj_dict_id which,
+                       struct bj_err *err)
 {
     struct deferred *f = &d->of[which].deferred;
     if (f->rows.rows == 0)
@@ -501,7 +502,7 @@ int bj_dicts_settle(struct bj_dicts *d, struct bj_err *err)
     int r = 0;
     dict_parts_defer(d->parts, true);
     for (unsigned i = 0; r == 0 && i < BJ_DICTS; i++)
-        r = settle(d, i, err);
+        r = dict_settle(d, i, err);
     dict_parts_defer(d->parts, false);
     return r < 0 ? r : dict_parts_flush(d->parts, err);
 }

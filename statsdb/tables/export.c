@@ -75,8 +75,8 @@ static int flush(struct bj_buf *out, size_t least, FILE *to, struct bj_err *err)
 }
 
 /* Jobs that never started are found by their submit time. */
-static int prepare(struct bj_db *db, const struct bj_export *what,
-                   struct bj_st **ret, struct bj_err *err)
+static int export_prepare(struct bj_db *db, const struct bj_export *what,
+                          struct bj_st **ret, struct bj_err *err)
 {
     struct bj_job_ranges months;
     struct bj_buf sql = {0};
@@ -113,7 +113,7 @@ int bj_export_jobs(struct bj_store *s, const struct bj_export *what, FILE *to,
 {
     struct bj_st *st;
     struct bj_buf out = {0};
-    int r = prepare(bj_store_db(s), what, &st, err);
+    int r = export_prepare(bj_store_db(s), what, &st, err);
     if (r < 0)
         return r;
     keep_private(fileno(to));

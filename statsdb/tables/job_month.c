@@ -149,7 +149,7 @@ static int find_old(struct bj_db *db, int64_t before_sec, int64_t *ret,
     return r;
 }
 
-static int drop(struct bj_db *db, int month, struct bj_err *err)
+static int job_month_drop(struct bj_db *db, int month, struct bj_err *err)
 {
     char sql[64];
     snprintf(sql, sizeof(sql), "DELETE FROM job_month WHERE month = %d", month);
@@ -157,7 +157,8 @@ static int drop(struct bj_db *db, int month, struct bj_err *err)
     return r < 0 ? r : bj_month_drop(db, &bj_month_jobs, month, err);
 }
 
-static int count(struct bj_db *db, int month, int64_t *ret, struct bj_err *err)
+static int job_month_count(struct bj_db *db, int month, int64_t *ret,
+                           struct bj_err *err)
 {
     char sql[128];
     snprintf(sql, sizeof(sql),
@@ -174,8 +175,8 @@ int bj_job_months_drop(struct bj_db *db, int64_t before_sec, int64_t *ret_jobs,
     int r = find_old(db, before_sec, &month, err);
     if (r <= 0)
         return r < 0 ? r : -ENOENT;
-    r = count(db, (int)month, ret_jobs, err);
-    return r < 0 ? r : drop(db, (int)month, err);
+    r = job_month_count(db, (int)month, ret_jobs, err);
+    return r < 0 ? r : job_month_drop(db, (int)month, err);
 }
 
 /* --- queries ---------------------------------------------------------------

@@ -5,7 +5,8 @@
 
 #include <stdio.h>
 
-static void copy(struct bj_st *st, int column, char ret[BJ_MAIL_CHOICE_MAX])
+static void mail_choice_copy(struct bj_st *st, int column,
+                             char ret[BJ_MAIL_CHOICE_MAX])
 {
     struct bj_slice s = bj_st_get_text(st, column);
     snprintf(ret, BJ_MAIL_CHOICE_MAX, "%.*s", (int)s.n, s.p ? s.p : "");
@@ -26,9 +27,9 @@ int bj_mail_choice_read(struct bj_db *db, struct bj_slice user,
     bj_st_bind_filled(st, 1, user);
     r = bj_st_row(st, err);
     if (r > 0) {
-        copy(st, 0, ret->choice);
+        mail_choice_copy(st, 0, ret->choice);
         ret->since = bj_st_get_i64(st, 1);
-        copy(st, 2, ret->by_default);
+        mail_choice_copy(st, 2, ret->by_default);
     }
     bj_st_finalize(st);
     return r < 0 ? r : 0;

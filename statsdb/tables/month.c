@@ -43,7 +43,7 @@ const struct bj_month_group bj_month_jobs = {of_jobs, lists_of_jobs, "job",
                             bj_month_records = {of_records, lists_of_records,
                                                 "record", "start"};
 
-static void put_names(struct bj_buf *sql, const char *const *names)
+static void month_put_names(struct bj_buf *sql, const char *const *names)
 {
     for (const char *const *n = names; *n; n++)
         bj_buf_printf(sql, "%s'%s'", n == names ? "" : ", ", *n);
@@ -76,7 +76,7 @@ int64_t bj_month_first(int month)
     return bj_job_number_first(day * DAY + (month == 1));
 }
 
-static void name_of(int month, char *ret)
+static void month_name_of(int month, char *ret)
 {
     if (month == 0)
         snprintf(ret, NAME_BYTES, "unknown");
@@ -88,12 +88,12 @@ static void name_of(int month, char *ret)
 void bj_month_partition(const char *table, int month, char ret[BJ_MONTH_NAME])
 {
     char name[NAME_BYTES];
-    name_of(month, name);
+    month_name_of(month, name);
     snprintf(ret, BJ_MONTH_NAME, "%s_%s", table, name);
 }
 
 /* Run statements, and free their text. */
-static int run(struct bj_db *db, struct bj_buf *sql, struct bj_err *err)
+static int month_run(struct bj_db *db, struct bj_buf *sql, struct bj_err *err)
 {
     bj_buf_put(sql, "", 1);
     int r = sql->failed ? bj_err_set(err, -ENOMEM, "partitions")
@@ -110,7 +110,7 @@ int bj_month_make(struct bj_db *db, const struct bj_month_group *g, int month,
     char text[100], name[NAME_BYTES], first[BJ_MONTH_NAME], from[24], to[24];
     struct bj_buf sql = {0};
     int64_t there = 0;
-    name_of(month, name);
+    month_name_of(month, name);
     bj_month_partition(g->tables[0], month, first);
     snprintf(text, sizeof(text), "SELECT (to_regclass('%s') IS NOT NULL)::int",
              first);
@@ -120,7 +120,7 @@ int bj_month_make(struct bj_db *db, const struct bj_month_group *g, int month,
     snprintf(from, sizeof(from), "%lld", (long long)bj_month_first(month));
     snprintf(to, sizeof(to), "%lld", (long long)bj_month_first(month + 1));
     bj_buf_str(&sql, "DO $$ DECLARE t text; BEGIN " EACH_TABLE);
-    put_names(&sql, g->tables);
+    month_put_names(&sql, g->tables);
     bj_buf_printf(&sql,
                   LOOP " EXECUTE format('CREATE TABLE %%I (LIKE %%I INCLUDING"
                        " ALL)', t || '_%s', t); EXECUTE format('ALTER TABLE"
@@ -128,7 +128,7 @@ int bj_month_make(struct bj_db *db, const struct bj_month_group *g, int month,
                        " (%s)', t, t || '_%s'); END LOOP; END $$",
                   name, month == 0 ? "MINVALUE" : from,
                   month == LAST ? "MAXVALUE" : to, name);
-    return run(db, &sql, err);
+    return month_run(db, &sql, err);
 }
 
 int bj_month_make_ahead(struct bj_db *db, const struct bj_month_group *g,
@@ -147,20 +147,20 @@ int bj_month_drop(struct bj_db *db, const struct bj_month_group *g, int month,
 {
     char name[NAME_BYTES];
     struct bj_buf sql = {0};
-    name_of(month, name);
+    month_name_of(month, name);
     bj_buf_str(&sql, "SET LOCAL lock_timeout = '1s'; DO $$ DECLARE t text;"
                      " BEGIN FOREACH t IN ARRAY ARRAY[");
-    put_names(&sql, g->lists);
+    month_put_names(&sql, g->lists);
     bj_buf_printf(&sql,
                   "] LOOP EXECUTE format('DELETE FROM %%I WHERE %s >= %lld AND"
                   " %s < %lld', t); END LOOP; " EACH_TABLE,
                   g->of, (long long)bj_month_first(month), g->of,
                   (long long)bj_month_first(month + 1));
-    put_names(&sql, g->tables);
+    month_put_names(&sql, g->tables);
     bj_buf_printf(&sql,
                   LOOP
                   " EXECUTE format('DROP TABLE %%I', t || '_%s'); END LOOP;"
                   " END $$",
                   name);
-    return run(db, &sql, err);
+    return month_run(db, &sql, err);
 }

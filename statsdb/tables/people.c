@@ -32,8 +32,8 @@ static const char *const columns[] = {
     [BJ_PEOPLE_USER] = "user", [BJ_PEOPLE_ACCOUNT] = "account"};
 
 /* Run a statement with the values ?1 and ?2, as far as it has them. */
-static int run(struct bj_db *db, struct bj_buf *sql, int64_t a, int64_t b,
-               struct bj_err *err)
+static int people_run(struct bj_db *db, struct bj_buf *sql, int64_t a,
+                      int64_t b, struct bj_err *err)
 {
     struct bj_st *st;
     int r = bj_db_prepare_buf(db, sql, &st, err);
@@ -53,7 +53,7 @@ static int run_text(struct bj_db *db, const char *sql, int64_t a, int64_t b,
 {
     struct bj_buf buf = {0};
     bj_buf_str(&buf, sql);
-    return run(db, &buf, a, b, err);
+    return people_run(db, &buf, a, b, err);
 }
 
 /* Run a statement with the texts ?1 and ?2. */
@@ -72,8 +72,8 @@ static int run_names(struct bj_db *db, const char *sql, const char *a,
 }
 
 /* The number of a name; 0: the store does not have it. */
-static int find(struct bj_db *db, enum bj_people kind, const char *name,
-                int64_t *ret, struct bj_err *err)
+static int people_find(struct bj_db *db, enum bj_people kind, const char *name,
+                       int64_t *ret, struct bj_err *err)
 {
     struct bj_st *st;
     struct bj_buf sql = {0};
@@ -114,16 +114,16 @@ static int add_sums(struct bj_db *db, unsigned t, struct bj_err *err)
                       "excluded.%s)",
                       i ? ", " : "", c, table, c, c, table, c, c);
     }
-    int r = run(db, &sql, 0, 0, err);
+    int r = people_run(db, &sql, 0, 0, err);
     bj_buf_printf(&sql,
                   "DELETE FROM %s WHERE assoc IN (SELECT id FROM temp.pair)",
                   table);
-    return r < 0 ? (bj_buf_free(&sql), r) : run(db, &sql, 0, 0, err);
+    return r < 0 ? (bj_buf_free(&sql), r) : people_run(db, &sql, 0, 0, err);
 }
 
 /* Give the name number a all that has number b, and remove b's name. */
-static int merge(struct bj_db *db, enum bj_people kind, int64_t from,
-                 int64_t to, struct bj_err *err)
+static int people_merge(struct bj_db *db, enum bj_people kind, int64_t from,
+                        int64_t to, struct bj_err *err)
 {
     static const char *const changed[] = {"assoc", "job", "node_record"};
     const char *column = columns[kind];
@@ -140,7 +140,7 @@ static int merge(struct bj_db *db, enum bj_people kind, int64_t from,
                   " o.partition AND n.%s = o.%s WHERE o.%s = ?1 AND n.%s = ?2",
                   other, other, column, column);
     if (r == 0)
-        r = run(db, &sql, from, to, err);
+        r = people_run(db, &sql, from, to, err);
     for (unsigned t = 0; r == 0 && t < SUMS; t++)
         r = add_sums(db, t, err);
     if (r == 0)
@@ -152,11 +152,11 @@ static int merge(struct bj_db *db, enum bj_people kind, int64_t from,
     for (unsigned i = 0; r == 0 && i < 3; i++) {
         bj_buf_printf(&sql, "UPDATE %s SET %s = ?2 WHERE %s = ?1", changed[i],
                       column, column);
-        r = run(db, &sql, from, to, err);
+        r = people_run(db, &sql, from, to, err);
     }
     bj_buf_printf(&sql, "DELETE FROM %s WHERE id = ?1", column);
     if (r == 0)
-        r = run(db, &sql, from, to, err);
+        r = people_run(db, &sql, from, to, err);
     bj_buf_free(&sql);
     return r;
 }
@@ -181,9 +181,9 @@ static int rename_in(struct bj_db *db, enum bj_people kind, const char *from,
                      const char *to, struct bj_err *err)
 {
     int64_t a, b;
-    int r = find(db, kind, from, &a, err);
+    int r = people_find(db, kind, from, &a, err);
     if (r == 0)
-        r = find(db, kind, to, &b, err);
+        r = people_find(db, kind, to, &b, err);
     if (r < 0)
         return r;
     if (a == 0)
@@ -197,7 +197,7 @@ static int rename_in(struct bj_db *db, enum bj_people kind, const char *from,
                   columns[kind]);
     bj_buf_put(&sql, "", 1);
     if (b)
-        r = merge(db, kind, a, b, err);
+        r = people_merge(db, kind, a, b, err);
     else
         r = sql.failed ? bj_err_set(err, -ENOMEM, "rename")
                        : run_names(db, sql.p, from, to, err);
@@ -242,7 +242,7 @@ static int delete_in(struct bj_db *db, const char *user, struct bj_err *err)
         " IS NOT NULL)",
     };
     int64_t id;
-    int r = find(db, BJ_PEOPLE_USER, user, &id, err);
+    int r = people_find(db, BJ_PEOPLE_USER, user, &id, err);
     if (r == 0 && id == 0)
         r = bj_err_set(err, -ENOENT, "no job has the user '%.60s'", user);
     for (size_t i = 0; r == 0 && i < sizeof(texts) / sizeof(texts[0]); i++)

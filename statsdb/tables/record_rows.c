@@ -88,8 +88,8 @@ static void put_arrays(struct bj_buf *sql, int table, unsigned n)
     bj_buf_str(sql, ", n DESC");
 }
 
-static int prepare(struct bj_record_rows *w, struct bj_db *db, int table,
-                   struct bj_err *err)
+static int record_rows_prepare(struct bj_record_rows *w, struct bj_db *db,
+                               int table, struct bj_err *err)
 {
     struct bj_buf sql = {0};
     unsigned n = columns_of(table);
@@ -120,7 +120,7 @@ int bj_record_rows_new(struct bj_db *db, struct bj_record_rows **ret,
     w->many = bj_db_dialect(db) == BJ_DIALECT_POSTGRESQL;
     int r = 0;
     for (int i = 0; r == 0 && i < BJ_RECORD_TABLES; i++)
-        r = prepare(w, db, i, err);
+        r = record_rows_prepare(w, db, i, err);
     if (r < 0) {
         bj_record_rows_free(w);
         return r;

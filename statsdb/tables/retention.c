@@ -51,8 +51,8 @@ static const char *const texts[] = {
     "DELETE FROM job WHERE " OLD("id"),
 };
 
-static int run(struct bj_db *db, const char *sql, int64_t before, unsigned max,
-               struct bj_err *err)
+static int retention_run(struct bj_db *db, const char *sql, int64_t before,
+                         unsigned max, struct bj_err *err)
 {
     struct bj_st *st;
     int r = bj_db_prepare(db, sql, &st, err);
@@ -106,7 +106,7 @@ static int remove_old(struct bj_db *db, int64_t before, unsigned max,
     int r = 0;
     int64_t jobs = 0, records = 0;
     for (size_t i = 0; r == 0 && i < sizeof(texts) / sizeof(texts[0]); i++)
-        r = run(db, texts[i], before, max, err);
+        r = retention_run(db, texts[i], before, max, err);
     if (r == 0)
         r = bj_db_int(db, "SELECT count(*) FROM temp.old", &jobs, err);
     if (r == 0)
@@ -131,7 +131,7 @@ static int drop_month(struct bj_store *s, int64_t before_sec,
         return -ENOENT;
     int r = bj_store_begin(s, err);
     if (r == 0)
-        r = run(bj_store_db(s), texts[0], before_sec, 0, err);
+        r = retention_run(bj_store_db(s), texts[0], before_sec, 0, err);
     if (r == 0)
         r = bj_job_months_drop(bj_store_db(s), before_sec, &jobs, err);
     if (r == -ENOENT)

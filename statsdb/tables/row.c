@@ -270,8 +270,8 @@ static int fill_one(struct bj_dicts *d, const struct bj_row_column *c,
     return 0;
 }
 
-static int fill(struct bj_dicts *d, const struct bj_row_table *t,
-                const void *rec, struct bj_row *row, struct bj_err *err)
+static int row_fill(struct bj_dicts *d, const struct bj_row_table *t,
+                    const void *rec, struct bj_row *row, struct bj_err *err)
 {
     memset(row->s, 0, sizeof(row->s));
     for (unsigned i = 0; i < t->n; i++) {
@@ -346,7 +346,7 @@ int bj_row_job(struct bj_dicts *d, int64_t cluster,
                const struct bj_sched_job *job, struct bj_row *ret,
                struct bj_err *err)
 {
-    int r = fill(d, &bj_table_job, job, ret, err);
+    int r = row_fill(d, &bj_table_job, job, ret, err);
     if (r < 0)
         return r;
     drop_unmeasured(ret->v);
@@ -427,7 +427,7 @@ bool bj_row_more_none(const struct bj_sched_job *job)
 int bj_row_more(struct bj_dicts *d, int64_t id, const struct bj_sched_job *job,
                 struct bj_row *ret, struct bj_err *err)
 {
-    int r = fill(d, &bj_table_more, job, ret, err);
+    int r = row_fill(d, &bj_table_more, job, ret, err);
     ret->v[BJ_MORE_JOB] = id;
     if (r == 0 && !can_make_id(job))
         set_text(ret, BJ_MORE_SHOWN_ID, 0, job->display_id);
@@ -476,7 +476,7 @@ static int64_t slot_of(struct bj_slice step)
 int bj_row_step(struct bj_dicts *d, int64_t id, const struct bj_job_step *step,
                 struct bj_row *ret, struct bj_err *err)
 {
-    int r = fill(d, &bj_table_step, step, ret, err);
+    int r = row_fill(d, &bj_table_step, step, ret, err);
     int64_t slot = slot_of(step->step_id);
     drop_unmeasured(ret->v);
     drop_user(ret);
@@ -658,8 +658,8 @@ static int rank(const struct bj_row *row)
     return state == BJ_STATE_PENDING || state == BJ_STATE_UNKNOWN ? 0 : 2;
 }
 
-static bool known(const struct bj_row_column *c, const struct bj_row *row,
-                  unsigned col)
+static bool row_known(const struct bj_row_column *c, const struct bj_row *row,
+                      unsigned col)
 {
     if (row_textual(c))
         return row->s[c->which].n > 0 || row->v[col] != BJ_SQL_NULL;
@@ -766,7 +766,7 @@ enum bj_row_change bj_row_merge(const struct bj_row_table *t,
         /* A running job has no end, even if the old row has one. */
         if ((open && i == BJ_COL_END) || (unknown && i == BJ_COL_STATE))
             continue;
-        if (!known(c, row, i) || (stale && known(c, old, i)) ||
+        if (!row_known(c, row, i) || (stale && row_known(c, old, i)) ||
             (larger && is_usage(t, i) && old->v[i] > row->v[i]))
             copy_value(c, old, row, i);
     }

@@ -83,7 +83,8 @@ static int read_postgresql(struct bj_db *db, int64_t *ret, struct bj_err *err)
     return r == 0 && n > 0 ? not_a_store(err) : r;
 }
 
-static int read_number(struct bj_db *db, int64_t *ret, struct bj_err *err)
+static int schema_read_number(struct bj_db *db, int64_t *ret,
+                              struct bj_err *err)
 {
     return is_postgresql(db) ? read_postgresql(db, ret, err)
                              : read_sqlite(db, ret, err);
@@ -92,7 +93,7 @@ static int read_number(struct bj_db *db, int64_t *ret, struct bj_err *err)
 int bj_schema_read(struct bj_db *db, int *ret_version, struct bj_err *err)
 {
     int64_t number = 0;
-    int r = read_number(db, &number, err);
+    int r = schema_read_number(db, &number, err);
     if (r < 0)
         return r;
     *ret_version = abs((int)number) % COPY;
@@ -106,7 +107,7 @@ int bj_schema_copy(struct bj_db *db, enum bj_schema_copy *ret,
                    struct bj_err *err)
 {
     int64_t number = 0;
-    int r = read_number(db, &number, err);
+    int r = schema_read_number(db, &number, err);
     *ret = number < 0       ? BJ_SCHEMA_COPYING
            : number >= COPY ? BJ_SCHEMA_IS_COPY
                             : BJ_SCHEMA_OWN;
@@ -233,8 +234,8 @@ int bj_schema_make_people(struct bj_db *db, bool *ret, struct bj_err *err)
 
 /* List the names of views that exist, from the statements that make them: a
  * former version may have had a table with the name. */
-static int list(struct bj_db *db, struct bj_buf *sql, const char *const *views,
-                struct bj_err *err)
+static int schema_list(struct bj_db *db, struct bj_buf *sql,
+                       const char *const *views, struct bj_err *err)
 {
     static const char create[] = "CREATE VIEW ";
     struct bj_st *st;
@@ -264,8 +265,8 @@ static int list_own(struct bj_db *db, struct bj_buf *sql, struct bj_err *err)
     enum people people = NO_SCHEMA;
     int r = find_people(db, &people, err);
     if (r == 0 && people != NO_SCHEMA)
-        r = list(db, sql, bj_schema_people, err);
-    return r == 0 ? list(db, sql, bj_schema_views, err) : r;
+        r = schema_list(db, sql, bj_schema_people, err);
+    return r == 0 ? schema_list(db, sql, bj_schema_views, err) : r;
 }
 
 static int drop_views(struct bj_db *db, struct bj_err *err)

@@ -64,14 +64,15 @@ struct layout {
     size_t n, cap;
 };
 
-static void drop(struct layout *l)
+static void schema_layout_drop(struct layout *l)
 {
     for (size_t i = 0; i < l->n; i++)
         free(l->line[i]);
     free(l->line);
 }
 
-static int add(struct layout *l, struct bj_slice text, struct bj_err *err)
+static int schema_layout_add(struct layout *l, struct bj_slice text,
+                             struct bj_err *err)
 {
     if (!BJ_GROW(l->line, l->n + 1, l->cap))
         return bj_err_set(err, -ENOMEM, "tables");
@@ -82,7 +83,7 @@ static int add(struct layout *l, struct bj_slice text, struct bj_err *err)
     return 0;
 }
 
-static int compare(const void *a, const void *b)
+static int schema_layout_compare(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -98,12 +99,12 @@ static int read_layout(struct bj_db *db, struct layout *l, struct bj_err *err)
         if (r < 0)
             break;
         while ((r = bj_st_row(st, err)) > 0)
-            if ((r = add(l, bj_st_get_text(st, 0), err)) < 0)
+            if ((r = schema_layout_add(l, bj_st_get_text(st, 0), err)) < 0)
                 break;
         bj_st_finalize(st);
     }
     if (r == 0 && l->n > 0)
-        qsort(l->line, l->n, sizeof(l->line[0]), compare);
+        qsort(l->line, l->n, sizeof(l->line[0]), schema_layout_compare);
     return r;
 }
 
@@ -166,7 +167,7 @@ int bj_schema_fits(struct bj_db *db, int version, struct bj_err *err)
     if (r == 0)
         r = compare_layouts(&want, &got, version, err);
     bj_db_close(model);
-    drop(&want);
-    drop(&got);
+    schema_layout_drop(&want);
+    schema_layout_drop(&got);
     return r;
 }

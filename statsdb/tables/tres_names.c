@@ -12,8 +12,8 @@ struct bj_tres_name {
     size_t len;
 };
 
-static const struct bj_tres_name *find(const struct bj_tres_names *t,
-                                       uint64_t id)
+static const struct bj_tres_name *tres_names_find(const struct bj_tres_names *t,
+                                                  uint64_t id)
 {
     for (unsigned i = 0; i < t->n; i++)
         if (t->v[i].id == id)
@@ -21,7 +21,7 @@ static const struct bj_tres_name *find(const struct bj_tres_names *t,
     return NULL;
 }
 
-static size_t put(char *to, size_t at, struct bj_slice s)
+static size_t tres_names_put(char *to, size_t at, struct bj_slice s)
 {
     if (s.n > NAME_MAX_BYTES - at)
         s.n = NAME_MAX_BYTES - at;
@@ -33,16 +33,16 @@ static size_t put(char *to, size_t at, struct bj_slice s)
 int bj_tres_names_add(struct bj_tres_names *t, uint64_t id,
                       struct bj_slice type, struct bj_slice name)
 {
-    if (find(t, id))
+    if (tres_names_find(t, id))
         return 0;
     if (!BJ_GROW(t->v, t->n + 1, t->cap))
         return -ENOMEM;
     struct bj_tres_name *n = &t->v[t->n++];
     n->id = id;
-    n->len = put(n->text, 0, type);
+    n->len = tres_names_put(n->text, 0, type);
     if (name.n > 0) {
-        n->len = put(n->text, n->len, BJ_SLICE("/"));
-        n->len = put(n->text, n->len, name);
+        n->len = tres_names_put(n->text, n->len, BJ_SLICE("/"));
+        n->len = tres_names_put(n->text, n->len, name);
     }
     return 0;
 }
@@ -58,7 +58,7 @@ struct item {
     uint64_t count;
 };
 
-static int by_name(const void *pa, const void *pb)
+static int tres_names_by_name(const void *pa, const void *pb)
 {
     const struct bj_tres_name *a = ((const struct item *)pa)->name;
     const struct bj_tres_name *b = ((const struct item *)pb)->name;
@@ -77,7 +77,7 @@ static bool read_item(const struct bj_tres_names *t, struct bj_slice text,
     if (!bj_slice_number(&text, &ret->count) || text.n > 0 ||
         ret->count >= UINT64_MAX - 1) /* INFINITE64, NO_VAL64 */
         return false;
-    ret->name = find(t, id);
+    ret->name = tres_names_find(t, id);
     return ret->name != NULL;
 }
 
@@ -95,7 +95,7 @@ void bj_tres_names_put(const struct bj_tres_names *t, struct bj_slice list,
         list.n -= text.n + (comma != NULL);
         n += read_item(t, text, &item[n]);
     }
-    qsort(item, n, sizeof(item[0]), by_name);
+    qsort(item, n, sizeof(item[0]), tres_names_by_name);
     for (unsigned i = 0; i < n; i++) {
         const struct bj_tres_name *name = item[i].name;
         bool mem = name->len == 3 && memcmp(name->text, "mem", 3) == 0;

@@ -6,8 +6,7 @@
 #include "base/json.h"
 #include "tests/unit/lib/rounds.h"
 
-enum { PAGES = 4000, WHEN = 1700000000 };
-#define JOBS bj_rounds(4500, 2100)
+enum { JOBS = 4500, PAGES = 4000, WHEN = 1700000000 };
 
 static struct rig rig;
 static bool no_time;
@@ -154,8 +153,8 @@ static void read_pages(struct pages *p, size_t list, bool ascending,
         snprintf(path, sizeof(path),
                  "/api/v1/jobs?from=%d&to=%d&fields=jobid&limit=%u&order=%s&%s"
                  "&cursor=%s",
-                 WHEN, WHEN + (int)JOBS * 100, limit,
-                 ascending ? "asc" : "desc", lists[list].filter, p->next);
+                 WHEN, WHEN + JOBS * 100, limit, ascending ? "asc" : "desc",
+                 lists[list].filter, p->next);
         unsigned status = rig_request(&rig, lists[list].user, path, NULL);
         if (status != 200)
             fail_msg("%s: %s", path, rig.response);

@@ -58,13 +58,15 @@ static inline int teardown(void **state)
 #define START(r, ...)                                                          \
     do {                                                                       \
         rig_start(&(r), cgroup_opt, sys_opt, "collector.node=false",           \
+                  "collector.process=false",                                   \
                   "job.file-dir=", "energy.interval=1s", __VA_ARGS__, NULL);   \
         waiting = (r).core->peaks ? 3 : 2;                                     \
     } while (0)
 
 /* Wait until the resolver, the sampler, and the thread that saves peaks have
  * nothing to do before the clock is advanced.  The meter has no thread: its
- * files never block. */
+ * files never block.  Processes are not read: their thread would wait, too, and
+ * the sampler for it. */
 static inline void settle(void)
 {
     testclock_await(waiting);

@@ -1,7 +1,6 @@
 #include "statsdb/copy/copy.h"
 
-#include "statsdb/copy/copy_days.h"
-#include "statsdb/copy/copy_numbers.h"
+#include "statsdb/copy/copy_rows.h"
 #include "statsdb/tables/job_month.h"
 #include "statsdb/tables/job_number.h"
 #include "statsdb/tables/month.h"

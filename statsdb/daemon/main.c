@@ -24,7 +24,6 @@
 #include "statsdb/tables/people.h"
 #include "statsdb/tables/site_zone.h"
 #include "statsdb/tables/store.h"
-#include "statsdb/tables/store_check.h"
 #include "store/db.h"
 
 #include <poll.h>

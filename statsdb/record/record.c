@@ -9,7 +9,6 @@
 #include "statsdb/tables/dict.h"
 #include "statsdb/tables/job_number.h"
 #include "statsdb/tables/record_month.h"
-#include "statsdb/tables/record_number.h"
 #include "statsdb/tables/record_rows.h"
 #include "store/db.h"
 

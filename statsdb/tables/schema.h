@@ -47,4 +47,15 @@ int bj_schema_copy(struct bj_db *db, enum bj_schema_copy *ret,
 int bj_schema_set_copy(struct bj_db *db, enum bj_schema_copy copy,
                        struct bj_err *err);
 
+/* --- schema layout ---*/
+
+/* Are the tables of a store those of its version? */
+
+struct bj_db;
+
+/* Compare the columns and indexes of the database with those of a version;
+ * tables of others do not matter, and 0 has none.  -EBADMSG: they differ, and
+ * the message names the first difference. */
+int bj_schema_fits(struct bj_db *db, int version, struct bj_err *err);
+
 #endif

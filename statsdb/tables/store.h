@@ -72,4 +72,15 @@ int bj_store_begin(struct bj_store *s, struct bj_err *err);
 int bj_store_commit(struct bj_store *s, struct bj_err *err);
 void bj_store_rollback(struct bj_store *s);
 
+/* --- store check ---*/
+
+/* Check a whole store. */
+
+struct bj_store;
+
+/* With SQLite, check pages, indexes and references; with PostgreSQL, where the
+ * tables have no foreign keys, only references (pg_amcheck checks pages and
+ * indexes). Takes long. -EBADMSG with the first error. */
+int bj_store_check(struct bj_store *s, struct bj_err *err);
+
 #endif

@@ -3,8 +3,8 @@
 #include "tests/unit/statsdb/test_statsdb.h"
 
 #include "base/gzip.h"
+#include "statsdb/record/receiver.h"
 #include "statsdb/record/record_body.h"
-#include "statsdb/record/record_tokens.h"
 #include "statsdb/record/record_writer.h"
 #include "tests/unit/lib/await.h"
 

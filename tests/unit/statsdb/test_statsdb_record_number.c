@@ -5,7 +5,7 @@
 #include "statsdb/record/record.h"
 #include "statsdb/tables/fragment.h"
 #include "statsdb/tables/record_month.h"
-#include "statsdb/tables/record_number.h"
+#include "statsdb/tables/record_rows.h"
 #include "statsdb/tables/retention.h"
 #include "tests/unit/statsdb/test_server.h"
 

@@ -2,7 +2,6 @@
  * and no job is cancelled unless a warning was sent long enough before. */
 #include "base/log.h"
 #include "statsdb/derive/rule.h"
-#include "statsdb/running/escalation.h"
 #include "statsdb/running/running_impl.h"
 #include "store/db.h"
 #include "tests/unit/lib/rounds.h"

@@ -3,7 +3,6 @@
 #include "tests/unit/statsdb/test_statsdb.h"
 
 #include "statsdb/tables/schema.h"
-#include "statsdb/tables/schema_layout.h"
 #include "tests/unit/statsdb/test_server.h"
 
 #include <errno.h>

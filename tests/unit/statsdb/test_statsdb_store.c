@@ -7,7 +7,6 @@
 
 #include "statsdb/tables/export.h"
 #include "statsdb/tables/schema.h"
-#include "statsdb/tables/schema_layout.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/slice.h"
 #include "statsdb/conf/conf.h"
-#include "statsdb/metrics/metrics.h"
+#include "statsdb/metrics/metrics_page.h"
 #include "statsdb/tables/store.h"
 
 struct bj_receiver;

@@ -9,7 +9,7 @@
 #define BJ_STATSDB_RUNNING_RUNNING_H
 
 #include "statsdb/conf/conf.h"
-#include "statsdb/metrics/metrics.h"
+#include "statsdb/metrics/metrics_page.h"
 #include "statsdb/tables/store.h"
 
 #include <stdatomic.h>

@@ -5,7 +5,7 @@
 #include "statsdb/conf/conf.h"
 #include "statsdb/daemon/progress.h"
 #include "statsdb/import/covered.h"
-#include "statsdb/metrics/metrics.h"
+#include "statsdb/metrics/metrics_page.h"
 #include "statsdb/tables/cache.h"
 #include "statsdb/tables/export.h"
 #include "statsdb/tables/retention.h"

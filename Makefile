@@ -5,7 +5,7 @@
 #   make check-long   run repeated, long and package tests (hours)
 #   make demo         try the programs with sample jobs, without a scheduler
 #   make demo-slurm   try the programs with a private Slurm (needs root)
-#   make coverage     count the lines that tests run (an hour)
+#   make coverage     count the lines that tests run (half an hour)
 #   make bench        measure time and memory
 #   make lint         check style, texts and generated files
 #   make install      install below DESTDIR and prefix

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 /* Percentage of a window's expected samples that a node must have. */
-enum { COVERED_PERCENT = 90, FEWEST_SAMPLES = 2 };
+enum { COVERED_PERCENT = 90, FEWEST_SAMPLES = 2, STEPS = 60 };
 
 struct window {
     const struct bj_running_cluster *c;
@@ -21,10 +21,15 @@ static int64_t samples_needed(const struct window *w)
     return need > FEWEST_SAMPLES ? need : FEWEST_SAMPLES;
 }
 
+static uint32_t window_step(const struct window *w)
+{
+    return w->sec >= STEPS ? w->sec / STEPS : 1;
+}
+
 /* Placeholders: $S labels of the cluster, $W the window, $V the square of its
- * seconds, $P a sixtieth of it, but no less than the interval of scrapes, $N
- * the number of samples that counts as nearly all, $F the oldest time of a
- * current sample. */
+ * seconds, $E a sixtieth of it, $P the same, but no less than the interval of
+ * scrapes, $N the number of samples that counts as nearly all, $F the oldest
+ * time of a current sample. */
 static void put_window_value(const void *ctx, char x, struct bj_buf *out)
 {
     const struct window *w = ctx;
@@ -38,6 +43,9 @@ static void put_window_value(const void *ctx, char x, struct bj_buf *out)
         break;
     case 'V':
         bj_buf_printf(out, "%" PRIu64, (uint64_t)w->sec * w->sec);
+        break;
+    case 'E':
+        bj_buf_printf(out, "%" PRIu32 "s", window_step(w));
         break;
     case 'P':
         bj_buf_printf(out, "%" PRId64 "s",
@@ -65,7 +73,8 @@ void bj_running_expand(const struct bj_running_cluster *c, uint32_t window_sec,
 #define GPU NODE ", gpu, index"
 
 /* What a query is about, of a node or GPU.  CPUs are seconds x 1000 of the
- * window until they are divided by its part that has samples. */
+ * window until they are divided by its part in which the job was seen.  SAMPLES
+ * of a node are steps of the window, whatever the interval of scrapes. */
 enum value { CPUS, CPU, MEMORY, LIMIT, BUSY, SAMPLES, UNUSED };
 
 static const struct query {
@@ -78,7 +87,7 @@ static const struct query {
      "sum by (" NODE ") (increase(batchjob_job_cpu_seconds_total{$S}[$W]))"},
     {SAMPLES, 0, false,
      "max by (" NODE
-     ") (count_over_time(batchjob_job_cpu_seconds_total{$S}[$W]))"},
+     ") (count_over_time(batchjob_job_cpu_seconds_total{$S}[$W:$E]))"},
     {CPUS, 0, false, "max by (" NODE ") (batchjob_job_cpus{$S})"},
     {MEMORY, 0, true,
      "max by (" NODE ") (batchjob_job_memory_rss_bytes{$S}) + max by (" NODE
@@ -138,27 +147,26 @@ static int on_value(void *ctx, const struct bj_json *metric,
 
 /* From the time on which the values are about, nothing was used: a tenth of a
  * CPU, or 1 % of a GPU, count as nothing.  Of a job that is younger than the
- * window, or that was not seen for a part of it, that is not known. */
+ * window, or that was not seen for a part of it, that is not known.  A counter
+ * needs no samples between its first and last one; a GPU's use does. */
 static void parts_finish(struct bj_part *p, const struct window *w,
                          int64_t now_sec)
 {
-    enum { LEAST_MILLI = 100, LEAST_PPM = 10000, SECOND = 1000 };
-    const int64_t scrape = (int64_t)(w->c->conf->prom.scrape_usec / 1000000);
+    enum { LEAST_MILLI = 100, LEAST_PPM = 10000, SECOND = 1000, ALL = 100 };
     const int64_t samples = p->samples == BJ_SQL_NULL ? 0 : p->samples;
-    const bool whole = samples >= samples_needed(w);
-    /* increase() extends the use to the whole window, or to half an interval
-     * beyond the samples. */
-    const int64_t seen_sec =
-        whole || samples * scrape > w->sec ? w->sec : samples * scrape;
     if (p->gpu.n > 0) {
-        if (whole && p->busy_ppm != BJ_SQL_NULL && p->busy_ppm < LEAST_PPM)
+        if (samples >= samples_needed(w) && p->busy_ppm != BJ_SQL_NULL &&
+            p->busy_ppm < LEAST_PPM)
             p->idle_since = now_sec - w->sec;
         return;
     }
-    if (samples < FEWEST_SAMPLES || seen_sec <= 0)
+    const int64_t steps = samples * window_step(w);
+    const int64_t seen_sec = steps < w->sec ? steps : w->sec;
+    if (seen_sec == 0)
         p->cpus_milli = BJ_SQL_NULL;
     if (p->cpus_milli == BJ_SQL_NULL)
         return;
+    const bool whole = seen_sec * ALL >= w->sec * COVERED_PERCENT;
     p->unused = whole && p->cpus_milli < SECOND;
     p->cpus_milli /= seen_sec;
     if (whole && p->cpus_milli < LEAST_MILLI)

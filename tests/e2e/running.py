@@ -46,6 +46,7 @@ JOBS = {
     "one of two GPUs hardly used": (123, "running_gpus_uneven", dict(cpus=4, gpus=2, busy=[1], use=[.8, .1])),
     # Younger than the minutes of the present use: a rate of its own time, and not idle before it began.
     "busy since two minutes": (124, None, dict(busy=[1], io=1000, age=120)),
+    "scraped every minute, not as configured": (126, None, dict(busy=[1], io=1000, step=60)),
     "idle since two minutes": (125, None, dict(busy=[0], age=120)),
     # Wrong, old, missing or contradictory data: no finding.
     "idle GPU, but a gap in the samples": (110, None, dict(gpus=1, busy=[1], use=[0],
@@ -81,7 +82,7 @@ def series(jobid, j, start):
             continue
         node = {"jobid": str(jobid), "instance": "n%d:9415" % n, "slurm_node": "n%d" % n,
                 "cluster": "alpha", "user": j["user"]}
-        for at in range(max(start, NOW - PAST), NOW - j["until"], STEP):
+        for at in range(max(start, NOW - PAST), NOW - j["until"], j["step"]):
             ago, ran = NOW - at, at - start
             if j["gap"] and j["gap"][1] < ago < j["gap"][0]:
                 continue
@@ -118,7 +119,7 @@ def accounting(jobid, j, start):
 
 
 def with_defaults(spec):
-    j = dict(cpus=1, gpus=0, io=0, memory=.1, rise=0, use=[], age=6000, gap=None, until=0, between=0,
+    j = dict(cpus=1, gpus=0, step=STEP, io=0, memory=.1, rise=0, use=[], age=6000, gap=None, until=0, between=0,
              interactive=False, suspended=0, state="RUNNING", partition="long", user="anna")
     j.update(spec)
     j.setdefault("nodes", len(j["busy"]))

@@ -220,11 +220,14 @@ static bool answer_fits(const char *pattern, struct bj_slice path,
 unsigned bj_answer_find(struct bj_call *c, struct bj_slice path)
 {
     unsigned i = 0;
-    for (; c->worker->endpoint[i]; i++)
-        if (answer_fits(c->worker->endpoint[i]->path + 1, path, &c->tail)) {
-            c->endpoint = c->worker->endpoint[i];
+    for (; c->worker->endpoint[i]; i++) {
+        const struct bj_endpoint *e = c->worker->endpoint[i];
+        if (answer_fits(e->path + 1, path, &c->tail) &&
+            (!e->digit || (c->tail.p[0] >= '0' && c->tail.p[0] <= '9'))) {
+            c->endpoint = e;
             return i;
         }
+    }
     return BJ_API_ENDPOINTS - 1;
 }
 

@@ -42,7 +42,8 @@ struct bj_call {
                        is not a replica */
     char retry[24]; /* seconds until the client may try again, sent as a header
                      */
-    int64_t now_sec; /* wall clock */
+    char location[640]; /* of a redirection, sent as a header */
+    int64_t now_sec;    /* wall clock */
     struct bj_err err;
 };
 
@@ -62,6 +63,7 @@ struct bj_endpoint {
     const char *path; /* as in base/httpd.h; may contain '*' */
     unsigned methods;
     unsigned needs;
+    bool digit; /* what '*' matches begins with a digit */
     bool quick; /* with few parameters, run needs a millisecond at most and
                    never waits */
     /* Write the response. 0: done; positive: a refusal, as returned by
@@ -76,9 +78,10 @@ struct bj_endpoint {
     void (*refused)(struct bj_call *call);
     const char *to_root; /* pages: relative path to the root, "" or "../" */
     /* For the OpenAPI document. */
-    const char *help; /* NULL: not listed there */
-    const char *type; /* type of a response without rows; NULL: JSON */
-    unsigned params;  /* mask of apiserver/frame/params.h */
+    const char *help;     /* NULL: not listed there */
+    const char *type;     /* type of a response without rows; NULL: JSON */
+    struct bj_slice file; /* the response of a static file */
+    unsigned params;      /* mask of apiserver/frame/params.h */
     const struct bj_own_param *own;  /* NULL, or ends with name NULL */
     unsigned own_params, required;   /* masks of own */
     const struct bj_column *columns; /* of the rows; NULL: no rows */
@@ -103,7 +106,8 @@ extern const struct bj_endpoint bj_endpoints_status[], bj_endpoints_lists[],
     bj_endpoints_pdf[], bj_endpoints_plot[], bj_endpoints_petricore[],
     bj_endpoints_mail[], bj_endpoints_page_support[],
     bj_endpoints_page_management[], bj_endpoints_page_cluster[],
-    bj_endpoints_page_gpus[], bj_endpoints_applications[];
+    bj_endpoints_page_gpus[], bj_endpoints_applications[],
+    bj_endpoints_page_find[];
 
 /* All tables of endpoints; NULL at the end. */
 extern const struct bj_endpoint *const bj_endpoint_tables[];

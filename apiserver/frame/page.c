@@ -3,6 +3,7 @@
 
 #include "apiserver/frame/state.h"
 #include "apiserver/frame/texts.h"
+#include "apiserver/frame/widget.h"
 #include "base/amount.h"
 #include "base/html.h"
 #include "base/local.h"
@@ -46,18 +47,31 @@ static void put_percent(struct bj_buf *b, enum bj_page_form form,
 {
     const struct bj_levels *l =
         judged && form != BJ_SHOW_PART ? levels_of(form) : NULL;
-    const char *level = l ? level_of(l, micro) : "part";
-    bj_buf_printf(b, "<meter class=\"%s\" max=\"100\" low=\"", level);
-    bj_buf_fixed(b, l ? l->poor : 0, DIGITS);
-    bj_buf_str(b, "\" high=\"");
-    bj_buf_fixed(b, l ? l->fair : 0, DIGITS);
-    bj_buf_str(b, "\" optimum=\"99\" value=\"");
-    bj_buf_fixed(b, micro > 100 * MICRO ? 100 * MICRO : micro, DIGITS);
-    bj_buf_str(b, "\"></meter> ");
-    bj_amount(b, BJ_AMOUNT_PERCENT, (double)micro / 1e6);
+    const char *level = l ? level_of(l, micro) : "good";
+    bj_widget_bar(b,
+                  strcmp(level, "poor") == 0   ? BJ_LOOK_BAD
+                  : strcmp(level, "good") != 0 ? BJ_LOOK_WARN
+                                               : BJ_LOOK_NONE,
+                  !judged, (double)micro / 1e6);
     if (l)
-        bj_buf_printf(b, " <small class=\"%s\">%s</small>", level,
-                      bj_local_escaped(level));
+        bj_buf_printf(b, " <small>%s</small>", bj_local_escaped(level));
+}
+
+/* Append a percentage of a job in a list with its findings: it has a colour
+ * where a finding names it. */
+static void put_found(struct bj_buf *b, enum bj_page_form form, int64_t micro,
+                      struct bj_slice findings)
+{
+    const char *of = form == BJ_SHOW_MEMORY ? "memory"
+                     : form == BJ_SHOW_GPU  ? "gpu"
+                                            : "cpu";
+    const uint64_t v = micro < 0 ? 0 : (uint64_t)micro;
+    enum bj_look look = BJ_LOOK_NONE;
+    struct bj_slice name;
+    while (bj_slice_field(&findings, ',', &name))
+        if (memmem(name.p, name.n, of, strlen(of)))
+            look = v < levels_of(form)->poor ? BJ_LOOK_BAD : BJ_LOOK_WARN;
+    bj_widget_bar(b, look, false, (double)micro / 1e6);
 }
 
 /* Append a value of a form that is rounded; bytes are whole, other values
@@ -189,11 +203,7 @@ static void page_put_text(struct bj_buf *b, enum bj_page_form form,
                           const struct bj_cell *v)
 {
     if (form == BJ_SHOW_STATE) {
-        bj_buf_str(b, "<b class=\"");
-        put_word(b, v);
-        bj_buf_str(b, "\">");
-        put_word(b, v);
-        bj_buf_str(b, "</b>");
+        bj_widget_state(b, v->text);
         return;
     }
     int64_t n;
@@ -274,8 +284,7 @@ static void put_coverage(struct bj_buf *b, const struct bj_cells *row,
     bj_amount(&text, BJ_AMOUNT_PLAIN, (double)n / 1e6);
     bj_buf_put(&text, "", 1);
     if (!text.failed)
-        bj_local_html(b, " <small class=\"note\">{%s %% known}</small>",
-                      text.p);
+        bj_local_html(b, " <small>{%s %% known}</small>", text.p);
     b->failed |= text.failed;
     bj_buf_free(&text);
 }
@@ -297,7 +306,7 @@ static void put_not_charged(struct bj_buf *b, const struct bj_cells *row)
     int64_t n;
     if (bj_cell_is_empty(v) || !scale(v, DIGITS, &n) || n <= 0)
         return;
-    bj_buf_str(b, " <small class=\"note\">");
+    bj_buf_str(b, " <small>");
     put_money(b, v, row);
     bj_local_html_str(b, " {not charged}</small>");
 }
@@ -321,6 +330,16 @@ static bool is_judged(const struct bj_cells *row, const char *coverage)
     const struct bj_cell *v = coverage ? bj_cells_get(row, coverage) : NULL;
     int64_t n;
     return !v || bj_cell_is_empty(v) || !scale(v, 1, &n) || n >= LEAST;
+}
+
+/* The findings of a row, for a percentage that a finding may name; NULL: the
+ * row has none, or the form is another one. */
+static const struct bj_cell *findings_of(enum bj_page_form form,
+                                         const struct bj_cells *row)
+{
+    return form >= BJ_SHOW_PERCENT && form <= BJ_SHOW_GPU
+               ? bj_cells_get(row, "finding_names")
+               : NULL;
 }
 
 /* Write a cell in the form of its column; an empty one is a dash. */
@@ -352,6 +371,8 @@ void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
     else if (form >= BJ_SHOW_USER && form <= BJ_SHOW_NODE &&
              v->kind == BJ_CELL_TEXT)
         put_filter(b, form, v, to_root);
+    else if (findings_of(form, row) && scale(v, DIGITS, &n))
+        put_found(b, form, n, findings_of(form, row)->text);
     else if (form > BJ_SHOW_NUMBER &&
              scale(v, form == BJ_SHOW_BYTES ? 0 : DIGITS, &n))
         page_put_number(b, form, n, is_judged(row, coverage_of(form)));
@@ -403,22 +424,19 @@ static void put_sort(const struct bj_page_table *t,
 {
     const bool now = bj_slice_eq(t->sorted, bj_slice_str(k->key));
     bj_buf_printf(t->b,
-                  "<th scope=\"col\"%s%s><a href=\"%ssort=%s%s\">%s</a>%s",
+                  "<th scope=\"col\"%s%s><a href=\"%ssort=%s%s\">%s</a></th>",
                   class_of(k->form),
                   !now           ? ""
                   : t->ascending ? " aria-sort=\"ascending\""
                                  : " aria-sort=\"descending\"",
                   t->link, k->key, now && !t->ascending ? "&amp;order=asc" : "",
-                  bj_local_escaped(k->title),
-                  !now           ? ""
-                  : t->ascending ? " &#9650;"
-                                 : " &#9660;");
-    bj_buf_str(t->b, "</th>");
+                  bj_local_escaped(k->title));
 }
 
 static void page_put_head(const struct bj_page_table *t)
 {
-    bj_buf_str(t->b, "<div class=\"wide\"><table class=\"cards\"><thead><tr>");
+    bj_widget_table(t->b, bj_local_escaped("Table"), "stack");
+    bj_buf_str(t->b, "<thead><tr>");
     for (const struct bj_page_column *k = t->columns; k->key; k++)
         if (k->sorts && t->link)
             put_sort(t, k);
@@ -495,7 +513,7 @@ void bj_page_table_total(struct bj_page_table *t)
 void bj_page_table_end(struct bj_page_table *t, const char *none_text)
 {
     if (t->rows > 0)
-        bj_buf_str(t->b, "</tbody></table></div>\n");
+        bj_widget_table_end(t->b);
     else
         put_none(t->b, none_text);
     t->b->failed |= t->cells.text.failed;
@@ -510,7 +528,8 @@ void bj_page_list(struct bj_buf *b, const struct bj_page_column *columns,
         const struct bj_cell *v = bj_cells_get(row, k->key);
         if (bj_cell_is_empty(v))
             continue;
-        bj_buf_printf(b, "%s<div><dt>%s</dt><dd>", any ? "" : "<dl>",
+        bj_buf_printf(b, "%s<div><dt>%s</dt><dd>",
+                      any ? "" : "<dl class=\"facts\">",
                       bj_local_escaped(k->title));
         bj_page_value(b, k, row, &(struct bj_page_place){.to_root = "../"});
         bj_buf_str(b, "</dd></div>\n");
@@ -524,10 +543,11 @@ void bj_page_list(struct bj_buf *b, const struct bj_page_column *columns,
 
 /* --- the page -------------------------------------------------------------*/
 
-/* Load only the style and pictures of this server; no scripts, no frames. */
+/* Load only files of this server; no inline code, no frames. */
 static const char policy[] =
-    "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
-    "base-uri 'none'; frame-ancestors 'none'";
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src "
+    "'self'; img-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'";
 
 /* --- the frame -------------------------------------------------------------
  */
@@ -560,23 +580,10 @@ static void put_places(struct bj_call *c, const char *to_root)
     }
 }
 
-void bj_page_open(struct bj_call *c, const char *title, const char *to_root)
+/* The user's name, as a link to the user's page. */
+static void put_user(struct bj_call *c, const char *to_root)
 {
     struct bj_buf *b = &c->reply->body;
-    c->reply->type = "text/html; charset=utf-8";
-    bj_call_header(c, "Content-Security-Policy", policy);
-    bj_call_header(c, "Referrer-Policy", "no-referrer");
-    bj_local_html(b, "<!DOCTYPE html>\n<html lang=\"{en}\"><head><meta charset="
-                     "\"utf-8\"><meta name=\"viewport\" content=\"width=device-"
-                     "width,initial-scale=1\"><title>");
-    bj_html_text(b, bj_slice_str(title));
-    bj_local_html(b,
-                  "</title><link rel=\"stylesheet\" "
-                  "href=\"%sstyle.css\"></head>\n<body><a class=\"skip\" "
-                  "href=\"#main\">{Skip to the content}</a><header><nav>",
-                  to_root);
-    put_places(c, to_root);
-    bj_buf_str(b, "</nav><span>");
     if (c->identity.user[0]) {
         bj_buf_printf(b, "<a href=\"%susers/", to_root);
         bj_url_text(b, bj_slice_str(c->identity.user));
@@ -585,10 +592,69 @@ void bj_page_open(struct bj_call *c, const char *title, const char *to_root)
         bj_buf_str(b, "</a>");
     }
     if (c->identity.admin)
-        bj_local_html(b, " ({admin})");
-    bj_buf_str(b, "</span></header>\n<main id=\"main\"><h1>");
+        bj_local_html_str(b, " <small>{admin}</small>");
+}
+
+static void put_header(struct bj_call *c, const char *to_root)
+{
+    struct bj_buf *b = &c->reply->body;
+    bj_local_html(
+        b,
+        "<body><a class=\"skip\" href=\"#main\">{Skip to the content}</a>"
+        "<header class=\"top\"><a class=\"brand\" href=\"%s\"><svg "
+        "viewBox=\"0 0 16 16\" aria-hidden=\"true\"><path d=\"M1 2h14v3H1zM1 "
+        "6.5h9v3H1zM1 11h5v3H1z\"/></svg>{Batch jobs}</a>\n<nav "
+        "aria-label=\"{Pages}\">",
+        *to_root ? to_root : "./");
+    put_places(c, to_root);
+    bj_local_html(b,
+                  "</nav>\n<form class=\"find\" role=\"search\" "
+                  "action=\"%sfind\"><input name=\"q\" type=\"search\" "
+                  "aria-label=\"{Go to a job, user, account or node}\" "
+                  "placeholder=\"{Job, user, account, node}\"></form>\n<span>",
+                  to_root);
+    put_user(c, to_root);
+    bj_buf_str(b, "</span></header>\n");
+}
+
+void bj_page_frame(struct bj_call *c, const char *title, const char *to_root,
+                   unsigned live_sec)
+{
+    struct bj_buf *b = &c->reply->body;
+    c->reply->type = "text/html; charset=utf-8";
+    bj_call_header(c, "Content-Security-Policy", policy);
+    bj_call_header(c, "Referrer-Policy", "no-referrer");
+    bj_local_html_str(
+        b, "<!DOCTYPE html>\n<html lang=\"{en}\"><head><meta charset="
+           "\"utf-8\"><meta name=\"viewport\" content=\"width=device-"
+           "width,initial-scale=1\"><title>");
     bj_html_text(b, bj_slice_str(title));
-    bj_buf_str(b, "</h1>\n");
+    bj_buf_printf(b,
+                  "</title><link rel=\"icon\" href=\"%sstatic/icon.svg\">"
+                  "<link rel=\"stylesheet\" href=\"%sstatic/style.css\">"
+                  "<script src=\"%sstatic/pages.js\" defer></script>",
+                  to_root, to_root, to_root);
+    if (live_sec)
+        bj_buf_str(b, "<noscript><meta http-equiv=\"refresh\" "
+                      "content=\"60\"></noscript>");
+    bj_buf_str(b, "</head>\n");
+    put_header(c, to_root);
+    struct bj_buf zone = bj_page_zone(b);
+    if (!zone.failed)
+        bj_buf_printf(b, "<main id=\"main\" data-zone=\"%s\"", zone.p);
+    bj_buf_free(&zone);
+    if (live_sec)
+        bj_buf_printf(b, " data-live=\"%u\"", live_sec);
+    bj_buf_str(b, ">\n");
+}
+
+void bj_page_open(struct bj_call *c, const char *title, const char *to_root)
+{
+    struct bj_buf *b = &c->reply->body;
+    bj_page_frame(c, title, to_root, 0);
+    bj_buf_str(b, "<div class=\"head\"><div><h1>");
+    bj_html_text(b, bj_slice_str(title));
+    bj_buf_str(b, "</h1></div></div>\n");
 }
 
 struct bj_buf bj_page_zone(struct bj_buf *b)

@@ -1,5 +1,6 @@
-/* Web pages: HTML without scripts, from the rows of the API. Text from outside
- * is escaped by bj_html_text and bj_url_text (base/html.h). */
+/* Web pages: HTML that is complete without its script, from the rows of the
+ * API. Text from outside is escaped by bj_html_text and bj_url_text
+ * (base/html.h). */
 #ifndef BJ_APISERVER_FRAME_PAGE_H
 #define BJ_APISERVER_FRAME_PAGE_H
 
@@ -48,8 +49,14 @@ struct bj_page_column {
     bool sorts; /* the title is a link that sorts by this column */
 };
 
-/* Begin a page; to_root is the relative path from it to the root ("" or "../").
- */
+/* Begin a page up to its <main>; to_root is the relative path from it to the
+ * root ("" or "../").  live_sec: the script reads parts with data-live-part
+ * again at this interval, and browsers without scripts reload the page each
+ * minute; 0: neither. */
+void bj_page_frame(struct bj_call *c, const char *title, const char *to_root,
+                   unsigned live_sec);
+
+/* Begin a page with its title as a heading. */
 void bj_page_open(struct bj_call *c, const char *title, const char *to_root);
 void bj_page_close(struct bj_call *c);
 

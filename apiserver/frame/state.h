@@ -19,7 +19,7 @@
 #include <pthread.h>
 #include <stddef.h>
 
-enum { BJ_API_ENDPOINTS = 80, BJ_API_CLASSES = 6 };
+enum { BJ_API_ENDPOINTS = 112, BJ_API_CLASSES = 6 };
 enum { BJ_API_THREADS = 64 };
 
 struct bj_gate;

@@ -79,7 +79,7 @@ static int by_nodes(const void *a, const void *b)
 static void cluster_put_head(struct bj_buf *b, const bool *has)
 {
     bj_local_html(b,
-                  "<div class=\"wide\"><table class=\"cards\"><thead><tr><th "
+                  "<div class=\"wide\"><table class=\"stack\"><thead><tr><th "
                   "scope=\"col\">{State}</th>");
     for (unsigned i = 0; i < COLUMNS; i++)
         if (has[i])
@@ -232,7 +232,7 @@ static void cluster_put_page(struct bj_call *c, const struct bj_grid *g)
         put_chart(b, g, columns[1].part, "CPUs by state of their node");
         put_chart(b, g, columns[4].part, "GPUs by state of their node");
         bj_local_html(
-            b, "</div>\n<p class=\"note\">{In use: allocated or mixed. Down or "
+            b, "</div>\n<p class=\"mute\">{In use: allocated or mixed. Down or "
                "drained: down, draining, drained, failing, in maintenance, not "
                "responding, or switched off. GPUs are blocked when their node "
                "has no CPUs left for them.}</p>\n");

@@ -243,7 +243,7 @@ static void gpus_put_page(struct bj_call *c, const struct bj_grid *g)
     free(gpu);
     bj_local_html(
         b,
-        "<p class=\"note\">{A GPU counts as used while any kernel runs on "
+        "<p class=\"mute\">{A GPU counts as used while any kernel runs on "
         "it.} <a href=\"support\">{Running jobs with unused GPUs}</a></p>\n");
     bj_page_close(c);
 }

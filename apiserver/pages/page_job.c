@@ -96,7 +96,7 @@ static void job_put_use(struct bj_buf *b, const struct job_use *u)
     bj_buf_str(b, "</td><td>");
     if (job_known(u->percent))
         bj_page_amount(b, u->percent_form, u->percent);
-    bj_buf_printf(b, "</td><td class=\"note\">%s</td></tr>\n",
+    bj_buf_printf(b, "</td><td class=\"mute\">%s</td></tr>\n",
                   bj_local_escaped(u->note));
 }
 
@@ -285,7 +285,7 @@ static int job_put_tasks(struct bj_call *c, int64_t array,
     if (tasks.n > 0)
         bj_local_html(
             &c->reply->body,
-            "</p>\n<p class=\"note\">%s {By start. F: failed, T: time limit, "
+            "</p>\n<p class=\"mute\">%s {By start. F: failed, T: time limit, "
             "M: out of memory, C: cancelled, R: running, W: waiting.}</p>\n",
             *end.next ? bj_local_escaped("The first tasks.") : "");
     c->reply->body.failed |= cells.text.failed;

@@ -59,7 +59,7 @@ static int on_management(struct bj_call *c)
         r = bj_applications_page(c, &p);
     bj_local_html(
         &c->reply->body,
-        "<p class=\"note\">{By application: of jobs that ended in this time, "
+        "<p class=\"mute\">{By application: of jobs that ended in this time, "
         "with all hours of their run.}</p>\n");
     bj_page_close(c);
     return r;

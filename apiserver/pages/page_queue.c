@@ -209,7 +209,7 @@ static int put_waits(struct bj_call *c, struct waits *w, enum by by)
     if (!v)
         return bj_err_set(&c->err, -ENOMEM, "queue");
     bj_local_html(b,
-                  "<div class=\"wide\"><table class=\"cards\"><thead><tr><th "
+                  "<div class=\"wide\"><table class=\"stack\"><thead><tr><th "
                   "scope=\"col\">%s</th><th scope=\"col\" class=\"n\">{Jobs "
                   "started}</th>",
                   bj_local_escaped(bys[by].title));
@@ -243,7 +243,7 @@ static int put_all_waits(struct bj_call *c, struct waits *w)
         r = put_waits(c, w, by);
         bj_buf_str(b, "</details>\n");
     }
-    bj_local_html(b, "<p class=\"note\">{For jobs that you may see, from the "
+    bj_local_html(b, "<p class=\"mute\">{For jobs that you may see, from the "
                      "time at which they became eligible.}</p>\n");
     return r;
 }

@@ -258,7 +258,7 @@ static int usage_put_table(struct bj_call *c, const struct bj_params *p)
 
 void bj_page_usage_note(struct bj_buf *b)
 {
-    bj_buf_str(b, "<p class=\"note\">");
+    bj_buf_str(b, "<p class=\"mute\">");
     struct bj_buf zone = bj_page_zone(b);
     bj_local_html(b, BJ_USED_IN_PERIOD, zone.failed ? "" : zone.p);
     bj_buf_free(&zone);

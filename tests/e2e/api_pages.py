@@ -138,22 +138,27 @@ def search(site):
 
 
 def levels(site):
-    """The colour of a <meter> depends on its value, and a word names the same level."""
+    """In a list, a bar has a colour where a finding of its job names the resource, and nowhere else."""
     page = fetch(site, "/jobs?from=0&limit=500", "boss").body.decode()
-    got = re.findall(r'<meter class="(\w+)" max="100" low="(\d+)" high="(\d+)"[^>]*></meter> ([0-9.]+) %'
-                     r' <small class="(\w+)">(\w+)<', page)
-    check(len(got) > 20, "meters have words", len(got))
-    bad = [g for g in got if not g[0] == g[4] == g[5]
-           or (g[0] == "poor") != (float(g[3]) < int(g[1]))
-           or (g[0] == "fair") != (int(g[1]) <= float(g[3]) < int(g[2]))]
-    same((bad, {g[0] for g in got} >= {"poor", "over"}), ([], True), "colours and words match the values")
+    rows = [r for r in page.split("<tr>") if "</td>" in r]
+    bad, seen = [], set()
+    for r in rows:
+        found = " ".join(re.findall(r"jobs\?finding=(\w+)", r))
+        for title, word in (("CPU efficiency", "cpu"), ("Memory efficiency", "memory"), ("GPU efficiency", "gpu")):
+            bar = re.search('data-l="%s"><svg class="bar( warn| bad|)"' % title, r)
+            seen.add(bar and bar.group(1))
+            if bar and (bar.group(1) != "") != (word in found):
+                bad.append((title, found, bar.group(0)))
+    same((bad, seen >= {"", None} and seen & {" warn", " bad"} != set()), ([], True),
+         "a bar has a colour only where there is a finding")
 
 
 def moved_levels(site):
-    """A site that moves a rule moves the bar.  The last test: an import replaces names that set_up wrote."""
+    """A site that moves a rule moves the words of bars.  The last test: an import replaces names that set_up wrote."""
     def bars():
-        page = fetch(site, "/jobs?from=0&limit=500", "boss").body.decode()
-        return re.findall(r'<meter class="(\w+)" max="100" low="([0-9.]+)" high="([0-9.]+)"[^>]*></meter> ([0-9.]+) %', page)
+        page = fetch(site, "/usage?from=2000-01-01&group_by=user", "boss").body.decode()
+        return [(float(v), word, look) for look, v, word in re.findall(
+            r'data-l="CPU efficiency"><svg class="bar([a-z ]*)".*?class="pct">([0-9.]+) %</span> <small>(\w+)<', page)]
 
     def reload(*options):
         p = subprocess.run([IMPORTER, "--once", "--store.path=" + site.store, "--cluster.file="
@@ -161,18 +166,41 @@ def moved_levels(site):
         check(p.returncode == 0, "the importer runs with the rules", p.stderr[-600:])
         site.refresh()
 
+    def wrong(poor, fair):
+        return [g for g in bars() if (g[1] == "poor") != (g[0] < poor) or (g[1] == "fair") != (poor <= g[0] < fair)
+                or (g[1] == "poor") != (g[2] == " bad")]
+
     before = bars()
-    check(("65", "80") in {(g[1], g[2]) for g in before}, "the bar of CPUs has the built-in thresholds", before[:5])
+    check(len(before) > 3, "bars have words", before[:5])
+    same(wrong(65, 80), [], "words and colours have the built-in thresholds")
     rules = site.file("rules.yml", "rules:\n- name: cpu_very_low\n  set: {percent: 12.5}\n"
                                    "- name: cpu_low\n  set: {percent: 30}\n")
     reload("--findings.file=" + rules)
-    after = bars()
-    cpu = [g for g in after if (g[1], g[2]) == ("12.5", "30")]
-    check(cpu and ("65", "80") not in {(g[1], g[2]) for g in after}, "the bar of CPUs has the site's thresholds", after[:5])
-    same([g for g in cpu if (g[0] == "poor") != (float(g[3]) < 12.5)
-          or (g[0] == "fair") != (12.5 <= float(g[3]) < 30)], [], "colours follow the site's thresholds")
+    same(wrong(12.5, 30), [], "words and colours follow the site's thresholds")
+    check(bars() != before, "the words have changed")
     reload()
-    check(("65", "80") in {(g[1], g[2]) for g in bars()}, "without the file the built-in thresholds are back")
+    same(bars(), before, "without the file the built-in thresholds are back")
+
+
+def find(site):
+    """One field finds what the user may see; other names are searched among names of jobs."""
+    def to(q, who="user3"):
+        a = fetch(site, "/find?q=" + urllib.parse.quote(q), who)
+        return a.status, a.headers["Location"]
+    job = fetch(site, "/api/v1/jobs?from=0&limit=1&fields=jobid,account,partition,nodelist&user=user3", "boss").data[0]
+    node = site.db().execute("SELECT name FROM host").fetchone()[0]
+    for q, path in ((job["jobid"], "jobs/" + job["jobid"]), (site.key, "jobs/" + urllib.parse.quote(site.key, safe="")),
+                    (" user3 ", "users/user3"), (job["account"], "accounts/" + job["account"]),
+                    (job["partition"], "jobs?partition=" + job["partition"]), (node, "jobs?node=" + node),
+                    ("user4", "jobs?name=user4"), ("", "jobs"), ("a&b=<c>", "jobs?name=a%26b%3D%3Cc%3E"),
+                    ("x\r\nSet-Cookie: a=b", "jobs?name=x%0D%0ASet-Cookie%3A%20a%3Db")):
+        same(to(q), (303, path), "the field finds " + repr(q))
+    same(to("user4", "boss"), (303, "users/user4"), "an admin finds all users")
+    same([fetch(site, "/find?" + q).status for q in ("q=" + "x" * 201, "p=1")], [400, 400], "the field has a limit")
+    a = fetch(site, "/" + job["jobid"])
+    same((a.status, a.headers["Location"]), (303, "jobs/" + job["jobid"]), "the number of a job below the root")
+    same((fetch(site, "/zzz").status, fetch(site, "/1/2").status, site.fetch("/123").status), (404, 404, 401),
+         "other paths are not found, and a job needs a user")
 
 
 def one(site):
@@ -184,7 +212,7 @@ def one(site):
     lacking = [t for t in ("1.5 of its GPUs did nothing.", "72.3 %", "2 Wh", "0.1 g")
                if t not in page.text]
     same(lacking, [], "the page of a job shows findings and values")
-    check("Steps" in page.text and "svg" not in page.tags
+    check("Steps" in page.text and "figure" not in page.tags
           and "No Prometheus server is configured" in page.text,
           "without Prometheus a page says why it has no charts")
     order = [page.text.find(t) for t in ("1.5 of its GPUs did nothing.", "Requested and used", "Over time", "Steps",
@@ -261,7 +289,7 @@ def charts(site):
     check(b"of 1000: those that differ most" in a.body, "of 1000 nodes the page shows those that differ most")
     site.start(*site.options, "--prometheus.url=http://127.0.0.1:1")
     page = check_page("no reply of Prometheus", fetch(site, path))
-    check("The Prometheus server did not answer" in page.text and "svg" not in page.tags
+    check("The Prometheus server did not answer" in page.text and "figure" not in page.tags
           and "Requested and used" in page.text, "the page works without Prometheus")
     site.start(*site.options)
 
@@ -417,7 +445,7 @@ def lists(site):
          "a comparison takes at most four jobs, all visible to the user")
     page = check_page("one job", fetch(site, "/jobs/" + keys[0]))
     check("Compare with job" in page.text, "the page of a job has a form to compare it")
-    style = site.fetch("/style.css").body.decode()
+    style = site.fetch("/static/style.css").body.decode()
     check("@media print" in style and "prefers-color-scheme:dark" in style, "styles for print and dark pages")
 
 
@@ -439,8 +467,8 @@ def who(site):
     page = check_page("the root", site.fetch("/", ("Accept", "text/html,*/*")))
     check("jobs" in page.links, "the root has a link to the pages")
     same(site.fetch("/").json["status"], "success", "the root is JSON for programs")
-    a = site.fetch("/style.css")
-    same((a.status, a.headers["Content-Type"]), (200, "text/css; charset=utf-8"), "/style.css is served")
+    a = site.fetch("/static/style.css")
+    same((a.status, a.headers["Content-Type"]), (200, "text/css; charset=utf-8"), "/static/style.css is served")
     empty = site.file("empty.yml", "rate_limit:\n  interval: 1ms\n  burst: 100\n")
     site.start("--access.admins=boss", "--web.config.file=" + empty)
     same((site.fetch("/jobs").status, "WWW-Authenticate" in site.fetch("/jobs").headers), (403, False),
@@ -463,8 +491,8 @@ def browser(site):
     site.start(*site.options)
     p = shown(site, site.port, "/jobs/" + site.key, "--dump-dom")
     dom = p.stdout
-    check("<h1>Job %s</h1>" % site.key.split(":")[1] in dom and "<script" not in dom
-          and "onerror" in dom and "<img" not in dom, "a browser shows one job", dom[-600:], p.stderr[-300:])
+    check("<h1>Job %s</h1>" % site.key.split(":")[1] in dom
+          and dom.count("<script") == 1 and "onerror" in dom and "<img" not in dom, "a browser shows one job", dom[-600:], p.stderr[-300:])
     p = shown(site, site.port, "/jobs?from=2000-01-01", "--screenshot=" + site.folder + "/jobs.png")
     check(p.returncode == 0 and os.path.getsize(site.folder + "/jobs.png") > 20000,
           "a browser shows the list of jobs", p.stderr[-300:])
@@ -504,4 +532,4 @@ def browser(site):
             prom.stop()
 
 
-sys.exit(run(set_up, jobs, running_list, search, levels, one, verdicts, charts, running, days, words, usage, coverage, lists, who, browser, moved_levels, count=2500, days=20))
+sys.exit(run(set_up, jobs, running_list, search, levels, find, one, verdicts, charts, running, days, words, usage, coverage, lists, who, browser, moved_levels, count=2500, days=20))

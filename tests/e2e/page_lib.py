@@ -52,7 +52,7 @@ def check_page(what, response):
     text = response.body.decode()
     page = Page(text)
     csp = response.headers.get_all("Content-Security-Policy") or []
-    check(len(csp) == 1 and csp[0].startswith("default-src 'none'; style-src 'self'")
+    check(len(csp) == 1 and csp[0].startswith("default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'")
           and "unsafe" not in csp[0] and "frame-ancestors 'none'" in csp[0], what + ": Content-Security-Policy", csp)
     cache = "private, no-cache" if response.status == 200 else "no-store"
     same((response.headers["X-Content-Type-Options"], response.headers["Cache-Control"],
@@ -64,7 +64,7 @@ def check_page(what, response):
                              "option", "button", "div", "table", "thead", "tbody", "tr", "th", "td",
                              "bdi", "b", "time", "meter", "p", "dl", "dt", "dd", "footer", "ul",
                              "li", "section", "small", "h3", "caption", "figure", "figcaption", "svg", "path",
-                             "text", "rect", "details", "summary", "code", "span", "tfoot", "br"},
+                             "text", "rect", "details", "summary", "code", "pre", "tfoot", "br", "script", "noscript", "ol", "datalist"},
           what + ": only the expected tags", set(page.tags))
     check(not any(k.startswith("on") or k == "style" for k, _ in page.attrs),
           what + ": no scripts or styles in attributes")

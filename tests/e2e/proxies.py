@@ -161,7 +161,7 @@ def behind(name, site, command, port):
         links = set(re.findall(rb'(?:href|src)="([^"#?]+)"', got))
         check(len(links) > 3 and not any(link.startswith((b"/", b"http")) for link in links),
               name + ": links of pages stay below the prefix", sorted(links))
-        got = answer(port, request(b"", path="/style.css"))
+        got = answer(port, request(b"", path="/static/style.css"))
         check(b" 200 " in got.split(b"\r\n")[0], name + ": a page finds its style", got[:600])
     finally:
         p.terminate()

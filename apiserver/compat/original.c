@@ -143,7 +143,7 @@ static const struct {
     const char *sql;
     bool time;
 } columns[] = {
-    {BJ_SQL_DISPLAY_ID("m"), false},
+    {"j.display_id", false},
     {"(SELECT name FROM partition WHERE id = j.partition)", false},
     {"(SELECT name FROM account WHERE id = j.account)", false},
     {"o.grp", false},
@@ -246,7 +246,7 @@ static int read_jobs(struct job_list *a, struct bj_rows *rows, bool *cut)
     struct bj_query q = {0};
     struct bj_st *st = NULL;
     select_columns(&q, a->strict);
-    bj_query_sql(&q, " FROM job AS j LEFT JOIN job_more AS m ON m.job = j.id "
+    bj_query_sql(&q, " FROM job AS j "
                      "LEFT JOIN owner AS o ON o.id = j.owner WHERE 1 = 1");
     /* The original has neither coordinators nor admins. */
     a->p.given[BJ_PARAM_MINE] = true;

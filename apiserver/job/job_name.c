@@ -7,10 +7,9 @@
 
 /* clang-format off */
 static const char candidates_sql[] =
-    "SELECT j.id, " BJ_SQL_DISPLAY_ID("m") ", o.uid, "
+    "SELECT j.id, j.display_id, o.uid, "
     BJ_SQL_NAME("account", "j.account") ", " BJ_SQL_WORD("hosts", "j.hosts")
-    " FROM job AS j LEFT JOIN job_more AS m ON m.job = j.id"
-    " LEFT JOIN owner AS o ON o.id = j.owner WHERE 1 = 1";
+    " FROM job AS j LEFT JOIN owner AS o ON o.id = j.owner WHERE 1 = 1";
 /* clang-format on */
 
 static struct bj_slice name_text_of(struct bj_st *st, int col)

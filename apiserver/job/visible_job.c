@@ -11,7 +11,6 @@ static const char found_sql[] =
     "j.start, j.\"end\", j.nodes, j.cpus, j.gpus, "
     "j.memory_requested_bytes FROM job AS j "
     "JOIN cluster AS c ON c.id = j.cluster "
-    "LEFT JOIN job_more AS m ON m.job = j.id "
     "LEFT JOIN owner AS o ON o.id = j.owner WHERE 1 = 1";
 
 static void take_row(struct bj_st *st, struct bj_arena *a,

@@ -87,11 +87,8 @@ static const struct bj_column finding_columns[] = {
         WORD("cluster", "cluster") " || ':' || j.jobid || ':' || j.submit",
         "Key of the job."),
     BJ_COLUMN("jobid", TEXT, "CAST(j.jobid AS TEXT)", "Its jobid."),
-    BJ_COLUMN(
-        "display_id", TEXT,
-        "(SELECT " BJ_SQL_DISPLAY_ID("m") " FROM (SELECT 1) AS o LEFT JOIN"
-                                          " job_more AS m ON m.job = j.id)",
-        "Its jobid as users know it, such as 2000_7 of an array."),
+    BJ_COLUMN("display_id", TEXT, "j.display_id",
+              "Its jobid as users know it, such as 2000_7 of an array."),
     BJ_COLUMN("cluster", TEXT, WORD("cluster", "cluster"), "Its cluster."),
     BJ_COLUMN("user", TEXT, WORD("user", "user"), "Its owner."),
     BJ_COLUMN("account", TEXT, WORD("account", "account"), "Its account."),

@@ -241,17 +241,16 @@ static const char findings_sql[] =
  * imports. */
 static const char array_findings_sql[] =
     "SELECT r.name, r.severity, " BJ_SQL_FINDING ", " BJ_SQL_ADVICE
-    ", nullif(r.url, ''), r.condition, n.tasks, NULL, " BJ_SQL_DISPLAY_ID(
-        "m") " FROM (SELECT o.rule AS rule, o.job AS job, count(*) OVER"
-             " (PARTITION BY o.rule) AS tasks, row_number() OVER (PARTITION"
-             " BY o.rule ORDER BY coalesce(j.array_task, -1) DESC, j.at DESC,"
-             " j.id DESC) AS nr FROM job AS j JOIN job_finding AS o"
-             " ON o.job = j.id WHERE " BJ_REPORT_SIBLINGS ") AS n JOIN"
-             " job_finding AS f ON f.job = n.job AND f.rule = n.rule JOIN "
-             "finding_rule"
-             " AS r ON r.id = n.rule JOIN job AS j ON j.id = n.job LEFT JOIN "
-             "job_more"
-             " AS m ON m.job = n.job WHERE n.nr = 1" WORST "n.tasks DESC, r.id";
+    ", nullif(r.url, ''), r.condition, n.tasks, NULL, j.display_id"
+    " FROM (SELECT o.rule AS rule, o.job AS job, count(*) OVER"
+    " (PARTITION BY o.rule) AS tasks, row_number() OVER (PARTITION"
+    " BY o.rule ORDER BY coalesce(j.array_task, -1) DESC, j.at DESC,"
+    " j.id DESC) AS nr FROM job AS j JOIN job_finding AS o"
+    " ON o.job = j.id WHERE " BJ_REPORT_SIBLINGS ") AS n JOIN"
+    " job_finding AS f ON f.job = n.job AND f.rule = n.rule JOIN "
+    "finding_rule"
+    " AS r ON r.id = n.rule JOIN job AS j ON j.id = n.job WHERE n.nr = 1" WORST
+    "n.tasks DESC, r.id";
 
 /* "19 of 20 tasks, such as 2000_20: ..." */
 static struct bj_slice text_of_tasks(struct bj_report *r,

@@ -117,16 +117,15 @@ struct bj_batch_record *bj_batch_insert(struct bj_batch *b,
 static int add_more(struct bj_batch *b, struct bj_batch_record *r,
                     const struct bj_sched_job *job, struct bj_err *err)
 {
-    if (bj_row_more_none(job))
-        return 0;
-    struct bj_row *more = bj_arena_alloc(&b->memory, sizeof(*more));
-    if (!more)
-        return batch_no_memory(err);
-    int res = bj_row_more(b->dicts, 0, job, more, err);
-    if (res < 0 || bj_row_more_empty(more))
+    struct bj_row more;
+    int res = bj_row_more(b->dicts, 0, job, &more, err);
+    if (res < 0 || bj_row_more_empty(&more))
         return res;
-    keep_record(b, more);
-    r->more = more;
+    r->more = bj_arena_alloc(&b->memory, sizeof(*r->more));
+    if (!r->more)
+        return batch_no_memory(err);
+    *r->more = more;
+    keep_record(b, r->more);
     b->rows++;
     return 0;
 }

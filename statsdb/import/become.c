@@ -189,15 +189,15 @@ static int become_number_of(struct bj_become *c, struct bj_batch *b,
 static int become_split(struct bj_batch *b, const struct bj_row *row,
                         struct bj_batch_job *j, struct bj_err *err)
 {
-    if (!j->more || j->more->v[BJ_MORE_REST] == BJ_SQL_NULL ||
+    if (!j->more || j->more->v[BJ_MORE_ARRAY_TASKS] == BJ_SQL_NULL ||
         (!bj_batch_is_task(row) && !bj_batch_is_task(j->row)))
         return 0;
     struct bj_row *more = bj_batch_copy(b, j->more);
     if (!more)
         return become_no_memory(err);
     static const struct bj_slice none = {NULL, 0};
-    more->v[BJ_MORE_REST] = more->v[BJ_MORE_SHOWN_ID] = BJ_SQL_NULL;
-    more->s[0] = more->s[1] = none; /* display_id, array_tasks */
+    more->v[BJ_MORE_ARRAY_TASKS] = BJ_SQL_NULL;
+    more->s[1] = none;
     j->more = more;
     j->more_changed = true;
     return 0;

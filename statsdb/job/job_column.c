@@ -19,11 +19,6 @@ static int64_t column_first(int64_t a, int64_t b)
     return a != BJ_SQL_NULL ? a : b;
 }
 
-static int64_t make_first(const int64_t *v)
-{
-    return column_first(v[0], v[1]);
-}
-
 /* amount, elapsed, sum over time of a resized job */
 static int64_t make_held(const int64_t *v)
 {
@@ -244,7 +239,7 @@ static int64_t make_share(const int64_t *v)
 /* Like bj_tres_sum of tres_requested; allocated GPUs if the scheduler has no
  * such lists, or PBS's chunks, which have no items but others. */
 _Static_assert(BJ_TRES_OTHER == 0 && BJ_TRES_GRES == 6,
-               "types in GPUS_REQUESTED and gpu_model");
+               "types in GPUS_REQUESTED");
 #define GPUS_REQUESTED                                                         \
     "CASE WHEN NOT EXISTS (SELECT 1 FROM tres_item WHERE tres = "              \
     "j.tres_requested AND type > 0) THEN j.gpus ELSE (SELECT coalesce("        \
@@ -254,10 +249,7 @@ _Static_assert(BJ_TRES_OTHER == 0 && BJ_TRES_GRES == 6,
 
 /* The model reported by a node's driver, else the scheduler's type. */
 static const char gpu_model[] =
-    "CASE WHEN u.gpu_model IS NOT NULL OR m.gpu_model IS NOT NULL THEN"
-    " (SELECT text FROM word WHERE id = coalesce(u.gpu_model, m.gpu_model))"
-    " WHEN j.gpus > 0 THEN (SELECT min(t.model) FROM tres_item AS t"
-    " WHERE t.tres = j.tres_allocated AND t.type = 6 AND t.name = 'gpu') END";
+    "(SELECT text FROM word WHERE id = coalesce(u.gpu_model, j.gpu_model))";
 
 /* The most severe first, without a sort. */
 static const char finding_names[] =
@@ -313,10 +305,8 @@ const struct bj_column bj_job_columns[] = {
          "Batch system: slurm, pbs or lsf."),
     PLAIN("jobid", "JobIDRaw", TEXT, NONE, "j.jobid",
           "The scheduler's own id, as in cgroups and metrics."),
-    MADE("display_id", "JobID", DISPLAY_ID, NONE, BJ_IN_LISTS, NULL,
-         "Id as people write it: 4711, 4711_3, 4711+1.", "m.display_id",
-         "j.array_job_id", "j.array_task", "m.het_job_id", "m.het_offset",
-         "j.jobid"),
+    PLAIN("display_id", "JobID", TEXT, NONE, "j.display_id",
+          "Id as people write it: 4711, 4711_3, 4711+1."),
     PLAIN("sluid", "SLUID", TEXT, NONE, "j.sluid",
           "Slurm's unique id of the run."),
     PLAIN("array_job_id", "ArrayJobID", INT, NONE, "j.array_job_id",
@@ -386,8 +376,8 @@ const struct bj_column bj_job_columns[] = {
     MADE("time_limit_unlimited", NULL, BOOL, NONE, BJ_ON_REQUEST,
          make_unlimited, "Whether the job has no time limit.", "j.time_limit"),
     PLAIN("cpus", "NCPUS", INT, COUNT, "j.cpus", "Allocated CPUs."),
-    MADE("cpus_requested", "ReqCPUS", INT, COUNT, BJ_IN_LISTS, make_first,
-         "Requested CPUs.", "m.cpus_requested", "j.cpus"),
+    PLAIN("cpus_requested", "ReqCPUS", INT, COUNT, "j.cpus_requested",
+          "Requested CPUs."),
     PLAIN("nodes", "NNodes", INT, COUNT, "j.nodes", "Allocated nodes."),
     PLAIN("tasks", "NTasks", INT, COUNT, "j.tasks", "Tasks."),
     PLAIN("gpus", "NGPUs", INT, COUNT, "j.gpus", "Allocated GPUs."),
@@ -485,8 +475,8 @@ const struct bj_column bj_job_columns[] = {
           "Bytes read, from accounting."),
     PLAIN("write_bytes", "DiskWrite", INT, BYTES, "j.write_bytes",
           "Bytes written, from accounting."),
-    MADE("work_dir", "WorkDir", PATH, FREE, BJ_IN_LISTS, NULL,
-         "Working directory.", "j.dir", "j.leaf"),
+    PLAIN("work_dir", "WorkDir", TEXT, FREE, "j.work_dir",
+          "Working directory."),
     PLAIN("submit_line", "SubmitLine", TEXT, FREE, "m.submit_line",
           "Command that submitted it."),
     MORE(
@@ -693,25 +683,24 @@ bool bj_job_column_is_derived(const struct bj_column *c)
 
 unsigned bj_value_digits(enum bj_value_kind kind)
 {
-    static const unsigned char digits[BJ_AS_PATH + 1] = {[BJ_AS_TENTHS] = 1,
-                                                         [BJ_AS_MILLI] = 3,
-                                                         [BJ_AS_PPM] = 4,
-                                                         [BJ_AS_MICRO] = 6};
+    static const unsigned char digits[BJ_AS_KEY + 1] = {[BJ_AS_TENTHS] = 1,
+                                                        [BJ_AS_MILLI] = 3,
+                                                        [BJ_AS_PPM] = 4,
+                                                        [BJ_AS_MICRO] = 6};
     return digits[kind];
 }
 
 const char *bj_value_type(enum bj_value_kind kind)
 {
     static const char *const types[] = {
-        [BJ_AS_INT] = "integer",       [BJ_AS_TENTHS] = "number",
-        [BJ_AS_MILLI] = "number",      [BJ_AS_PPM] = "number",
-        [BJ_AS_MICRO] = "number",      [BJ_AS_REAL] = "number",
-        [BJ_AS_BOOL] = "boolean",      [BJ_AS_LIMIT] = "integer",
-        [BJ_AS_TEXT] = "string",       [BJ_AS_WORD] = "string",
-        [BJ_AS_WORD_INT] = "integer",  [BJ_AS_SOURCE] = "string",
-        [BJ_AS_TIME] = "string",       [BJ_AS_TIME_MS] = "integer",
-        [BJ_AS_LINK_END] = "string",   [BJ_AS_KEY] = "string",
-        [BJ_AS_DISPLAY_ID] = "string", [BJ_AS_PATH] = "string",
-        [BJ_AS_MONTH] = "string",      [BJ_AS_DAY] = "string"};
+        [BJ_AS_INT] = "integer",      [BJ_AS_TENTHS] = "number",
+        [BJ_AS_MILLI] = "number",     [BJ_AS_PPM] = "number",
+        [BJ_AS_MICRO] = "number",     [BJ_AS_REAL] = "number",
+        [BJ_AS_BOOL] = "boolean",     [BJ_AS_LIMIT] = "integer",
+        [BJ_AS_TEXT] = "string",      [BJ_AS_WORD] = "string",
+        [BJ_AS_WORD_INT] = "integer", [BJ_AS_SOURCE] = "string",
+        [BJ_AS_TIME] = "string",      [BJ_AS_TIME_MS] = "integer",
+        [BJ_AS_LINK_END] = "string",  [BJ_AS_KEY] = "string",
+        [BJ_AS_MONTH] = "string",     [BJ_AS_DAY] = "string"};
     return types[kind];
 }

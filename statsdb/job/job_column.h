@@ -31,10 +31,7 @@ enum bj_value_kind {
     BJ_AS_SOURCE,   /* the name of an enum bj_source */
     BJ_AS_MONTH,    /* months since the year 0, as 2026-11 */
     BJ_AS_DAY,      /* such a month, and its day: 2026-11-20 */
-    /* of jobs only: texts composed of several values */
-    BJ_AS_KEY,
-    BJ_AS_DISPLAY_ID,
-    BJ_AS_PATH,
+    BJ_AS_KEY,      /* cluster, jobid, submit: the key of a job */
 };
 
 /* The unit in output for people: "13.8 GiB" instead of a number of bytes. */

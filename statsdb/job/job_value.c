@@ -63,41 +63,6 @@ static int key_text(struct bj_job_raw *raw, struct bj_slice *ret,
     return r;
 }
 
-/* dir, leaf */
-static int path_text(struct bj_job_raw *raw, struct bj_slice *ret,
-                     struct bj_err *err)
-{
-    struct bj_slice dir;
-    *ret = value_text_of(raw, 1, raw->digits);
-    if (value_number_of(raw, 0) == BJ_SQL_NULL)
-        return 0;
-    int r =
-        raw->word(raw->ctx, BJ_WORD_DIR, value_number_of(raw, 0), &dir, err);
-    if (r == 0)
-        *ret =
-            dir.p ? value_join(raw,
-                               (struct bj_slice[]){dir, BJ_SLICE("/"), *ret}, 3)
-                  : dir;
-    return r;
-}
-
-/* display_id, array_job, array_task, het_job, het_offset, jobid */
-static struct bj_slice display_id(struct bj_job_raw *raw)
-{
-    char more[BJ_DIGITS_ROOM];
-    struct bj_slice id = value_text_of(raw, 0, raw->digits);
-    for (unsigned i = 1; i < 5 && !id.p; i += 2)
-        if (value_number_of(raw, i) != BJ_SQL_NULL &&
-            value_number_of(raw, i + 1) != BJ_SQL_NULL)
-            id = value_join(
-                raw,
-                (struct bj_slice[]){value_text_of(raw, i, raw->digits),
-                                    i == 1 ? BJ_SLICE("_") : BJ_SLICE("+"),
-                                    value_text_of(raw, i + 1, more)},
-                3);
-    return id.p ? id : value_text_of(raw, 5, raw->digits);
-}
-
 /* month, and its day; neither is always known */
 static struct bj_slice date(struct bj_job_raw *raw, bool with_day)
 {
@@ -128,11 +93,6 @@ static int job_text(const struct bj_column *c, struct bj_job_raw *raw,
                                err);
     case BJ_AS_KEY:
         return key_text(raw, ret, err);
-    case BJ_AS_PATH:
-        return path_text(raw, ret, err);
-    case BJ_AS_DISPLAY_ID:
-        *ret = display_id(raw);
-        return 0;
     case BJ_AS_MONTH:
     case BJ_AS_DAY:
         *ret = date(raw, c->kind == BJ_AS_DAY);

@@ -229,7 +229,6 @@ static const struct shape shapes[BJ_DICTS] = {
     [BJ_DICT_QOS] = TEXTS("qos", "name", SMALL, 128 * KIB),
     [BJ_DICT_JOBNAME] = TEXTS("jobname", "text", VAST, 2048 * KIB),
     [BJ_DICT_HOSTS] = TEXTS("hosts", "text", VAST, 2048 * KIB),
-    [BJ_DICT_DIR] = TEXTS("dir", "path", VAST, 3072 * KIB),
     [BJ_DICT_TRES] = TEXTS("tres", "text", SMALL, 256 * KIB),
     [BJ_DICT_WORD] = TEXTS("word", "text", LARGE, 512 * KIB),
     [BJ_DICT_OWNER] =

@@ -18,7 +18,6 @@ enum bj_dict_id {
     BJ_DICT_QOS,
     BJ_DICT_JOBNAME,
     BJ_DICT_HOSTS,
-    BJ_DICT_DIR,
     BJ_DICT_TRES,
     BJ_DICT_WORD,
     BJ_DICT_TEXTS, /* dictionaries above contain texts, those below combinations

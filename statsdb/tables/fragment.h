@@ -19,11 +19,6 @@
     "CASE " number " WHEN 0 THEN 'live' WHEN 1 THEN 'stated' WHEN 2 THEN"      \
     " 'profile' WHEN 3 THEN 'year' WHEN 4 THEN 'constant' END"
 
-/* For job j and its row m of job_more, which may be missing. */
-#define BJ_SQL_DISPLAY_ID(m)                                                   \
-    "coalesce(" m ".display_id, j.array_job_id || '_' || j.array_task, " m     \
-    ".het_job_id || '+' || " m ".het_offset, j.jobid)"
-
 /* The submit time of job j; unknown: 0.  A later run of a job of PBS has a key
  * that is higher by its number (statsdb/import/pbs_run.h). */
 #define BJ_SQL_SUBMIT                                                          \

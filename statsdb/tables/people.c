@@ -230,14 +230,12 @@ static int delete_in(struct bj_db *db, const char *user, struct bj_err *err)
         "IN (SELECT id FROM job WHERE user = ?1)",
         "UPDATE step SET name = NULL, submit_line = NULL WHERE job IN"
         " (SELECT id FROM job WHERE user = ?1)",
-        "UPDATE job SET name = NULL, owner = NULL, dir = NULL, leaf = NULL"
+        "UPDATE job SET name = NULL, owner = NULL, work_dir = NULL"
         " WHERE user = ?1",
         "UPDATE node_record SET uid = NULL, executables = NULL WHERE user = ?1",
         /* Texts that no job has any more. */
         "DELETE FROM jobname WHERE id NOT IN (SELECT name FROM job WHERE name"
         " IS NOT NULL UNION SELECT name FROM step WHERE name IS NOT NULL)",
-        "DELETE FROM dir WHERE id NOT IN (SELECT dir FROM job WHERE dir IS NOT"
-        " NULL)",
         "DELETE FROM owner WHERE id NOT IN (SELECT owner FROM job WHERE owner"
         " IS NOT NULL)",
     };

@@ -125,8 +125,7 @@ static const struct bj_row_column job_cols[BJ_JOB_COLS] = {
         J("memory_allocated_bytes", BJ_KIND_U64, mem_allocated_bytes),
     [BJ_JOB_TRES_REQUESTED] =
         JD("tres_requested", tres_requested_raw, BJ_DICT_TRES),
-    [BJ_JOB_DIR] = OWN("dir"),
-    [BJ_JOB_LEAF] = {.name = "leaf", .kind = BJ_KIND_ID, .which = 1},
+    [BJ_JOB_WORK_DIR] = JT("work_dir", work_dir, 1),
     [BJ_JOB_ARRAY_JOB] = {"array_job_id", BJ_KIND_U64,
                           offsetof(struct bj_sched_job, array_job), 0, 1},
     [BJ_JOB_ARRAY_TASK] = J("array_task", BJ_KIND_U64, array_task),
@@ -147,17 +146,17 @@ static const struct bj_row_column job_cols[BJ_JOB_COLS] = {
     [BJ_JOB_NODE_SEC] = J("node_sec", BJ_KIND_U64, node_sec),
     [BJ_JOB_GPU_SEC] = J("gpu_sec", BJ_KIND_U64, gpu_sec),
     [BJ_JOB_MIB_SEC] = J("memory_mib_sec", BJ_KIND_U64, memory_mib_sec),
+    [BJ_JOB_SHOWN_ID] = JT("display_id", display_id, 3),
+    [BJ_JOB_EXIT_RAW] = JD("exit_raw", exit_raw, BJ_DICT_WORD),
+    [BJ_JOB_CPUS_REQUESTED] = J("cpus_requested", BJ_KIND_U64, cpus_requested),
+    [BJ_JOB_GPU_MODEL] = JD("gpu_model", gpu_model, BJ_DICT_WORD),
 };
 
 static const struct bj_row_column more_cols[BJ_MORE_COLS] = {
     [BJ_MORE_JOB] = {"job", BJ_KIND_OWN, 0, 0, 1},
-    [BJ_MORE_SHOWN_ID] = {.name = "display_id", .kind = BJ_KIND_ID, .which = 0},
-    [BJ_MORE_CANCELLED_BY] = OWN("cancelled_by"),
-    [BJ_MORE_EXIT_RAW] = OWN("exit_raw"),
-    [BJ_MORE_CPUS_REQUESTED] = OWN("cpus_requested"),
-    [BJ_MORE_GPU_MODEL] = OWN("gpu_model"),
     [BJ_MORE_STEPS_LEFT_OUT] = OWN("steps_left_out"),
-    [BJ_MORE_REST] = JT("array_tasks", array_tasks, 1),
+    [BJ_MORE_ARRAY_TASKS] = JT("array_tasks", array_tasks, 1),
+    [BJ_MORE_REST] = J("cancelled_by", BJ_KIND_U64, cancelled_by),
     J("het_job_id", BJ_KIND_U64, het_job),
     J("het_offset", BJ_KIND_U64, het_offset),
     JD("project", project, BJ_DICT_WORD),
@@ -282,14 +281,6 @@ static int row_fill(struct bj_dicts *d, const struct bj_row_table *t,
     return 0;
 }
 
-static void drop_user(struct bj_row *row)
-{
-    int64_t *v = row->v;
-    int64_t total = v[BJ_COL_CPU], system = v[BJ_COL_CPU_SYSTEM];
-    if (total >= 0 && system >= 0 && v[BJ_COL_CPU_USER] == total - system)
-        v[BJ_COL_CPU_USER] = BJ_SQL_NULL;
-}
-
 /* No process runs without memory, and none runs for seconds without CPU time:
  * there a 0 means that nothing was measured, and so does its I/O of 0. */
 static void drop_unmeasured(int64_t *v)
@@ -323,25 +314,6 @@ static void set_id(struct bj_row *row, unsigned col, unsigned place,
     row->v[col] = v;
 }
 
-/* The last component of a path is stored with the job, the rest in the
- * dictionary: many jobs have their own directory next to others. */
-static int set_dir(struct bj_dicts *d, struct bj_slice path, struct bj_row *row,
-                   struct bj_err *err)
-{
-    size_t n = path.n;
-    while (n > 0 && path.p[n - 1] != '/')
-        n--;
-    row->v[BJ_JOB_DIR] = BJ_SQL_NULL;
-    struct bj_slice leaf = path;
-    if (n > 0)
-        leaf = (struct bj_slice){path.p + n, path.n - n};
-    set_text(row, BJ_JOB_LEAF, 1, leaf);
-    if (n == 0)
-        return 0;
-    return bj_dict_text(d, BJ_DICT_DIR, (struct bj_slice){path.p, n - 1},
-                        &row->v[BJ_JOB_DIR], err);
-}
-
 int bj_row_job(struct bj_dicts *d, int64_t cluster,
                const struct bj_sched_job *job, struct bj_row *ret,
                struct bj_err *err)
@@ -353,75 +325,20 @@ int bj_row_job(struct bj_dicts *d, int64_t cluster,
     ret->weak = job->snapshot;
     if (job->snapshot && ret->v[BJ_COL_CPU] == 0) /* or not reported yet */
         ret->v[BJ_COL_CPU] = BJ_SQL_NULL;
-    drop_user(ret);
     ret->v[BJ_JOB_CLUSTER] = cluster;
     set_id(ret, BJ_JOB_RAW_ID, 0, job->jobid);
+    if (job->display_id.n == 0)
+        set_text(ret, BJ_JOB_SHOWN_ID, 3, job->jobid);
     int64_t submit = bj_sql_u64(job->submit_sec);
     ret->v[BJ_JOB_SUBMIT] = submit == BJ_SQL_NULL ? 0 : submit;
     ret->energy_of_steps = job->energy_of_steps;
     /* No job runs without memory: the scheduler does not allocate it. */
     if (ret->v[BJ_JOB_ALLOCATED_MEM] == 0)
         ret->v[BJ_JOB_ALLOCATED_MEM] = BJ_SQL_NULL;
-    r = set_dir(d, job->work_dir, ret, err);
     int64_t uid = bj_sql_u64(job->uid), gid = bj_sql_u64(job->gid);
-    if (r == 0 &&
-        (uid != BJ_SQL_NULL || gid != BJ_SQL_NULL || job->group.n > 0))
+    if (uid != BJ_SQL_NULL || gid != BJ_SQL_NULL || job->group.n > 0)
         r = bj_dict_owner(d, uid, gid, job->group, &ret->v[BJ_JOB_OWNER], err);
     return r;
-}
-
-/* Can the display_id be computed from the other ids? */
-static bool can_make_id(const struct bj_sched_job *job)
-{
-    char text[64];
-    unsigned long long of = 0, at = 0;
-    char sep = 0;
-    if (job->array_job != BJ_ABSENT && job->array_task != BJ_ABSENT) {
-        of = job->array_job;
-        at = job->array_task;
-        sep = '_';
-    } else if (job->het_job != BJ_ABSENT && job->het_offset != BJ_ABSENT) {
-        of = job->het_job;
-        at = job->het_offset;
-        sep = '+';
-    }
-    if (job->display_id.n == 0)
-        return true;
-    if (!sep)
-        return bj_slice_eq(job->display_id, job->jobid);
-    int n = snprintf(text, sizeof(text), "%llu%c%llu", of, sep, at);
-    return bj_slice_eq(job->display_id, (struct bj_slice){text, (size_t)n});
-}
-
-static bool can_make_exit(const struct bj_sched_job *job)
-{
-    char text[64];
-    const char *raw = job->exit_raw.p;
-    if (job->exit_raw.n == 3 && job->exit_code < 10 && job->exit_signal < 10)
-        return (uint64_t)raw[0] == '0' + job->exit_code && raw[1] == ':' &&
-               (uint64_t)raw[2] == '0' + job->exit_signal;
-    int n = snprintf(text, sizeof(text), "%llu:%llu",
-                     (unsigned long long)job->exit_code,
-                     (unsigned long long)job->exit_signal);
-    return job->exit_raw.n == 0 ||
-           bj_slice_eq(job->exit_raw, (struct bj_slice){text, (size_t)n});
-}
-
-bool bj_row_more_none(const struct bj_sched_job *job)
-{
-    for (unsigned i = BJ_MORE_REST; i < BJ_MORE_COLS; i++) {
-        const struct bj_row_column *c = &bj_table_more.col[i];
-        const char *at = (const char *)job + c->off;
-        if (c->kind == BJ_KIND_U64
-                ? *(const uint64_t *)(const void *)at != BJ_ABSENT
-                : ((const struct bj_slice *)(const void *)at)->n > 0)
-            return false;
-    }
-    return job->steps_left_out == 0 && job->cancelled_by == BJ_ABSENT &&
-           (job->cpus_requested == BJ_ABSENT ||
-            job->cpus_requested == job->cpus) &&
-           can_make_id(job) && can_make_exit(job) &&
-           (job->gpu_model.n == 0 || job->tres_allocated_raw.n > 0);
 }
 
 int bj_row_more(struct bj_dicts *d, int64_t id, const struct bj_sched_job *job,
@@ -429,19 +346,8 @@ int bj_row_more(struct bj_dicts *d, int64_t id, const struct bj_sched_job *job,
 {
     int r = row_fill(d, &bj_table_more, job, ret, err);
     ret->v[BJ_MORE_JOB] = id;
-    if (r == 0 && !can_make_id(job))
-        set_text(ret, BJ_MORE_SHOWN_ID, 0, job->display_id);
-    ret->v[BJ_MORE_CANCELLED_BY] = bj_sql_u64(job->cancelled_by);
-    if (job->cpus_requested != job->cpus)
-        ret->v[BJ_MORE_CPUS_REQUESTED] = bj_sql_u64(job->cpus_requested);
     if (job->steps_left_out > 0)
         ret->v[BJ_MORE_STEPS_LEFT_OUT] = job->steps_left_out;
-    if (r == 0 && !can_make_exit(job))
-        r = bj_dict_text(d, BJ_DICT_WORD, job->exit_raw,
-                         &ret->v[BJ_MORE_EXIT_RAW], err);
-    if (r == 0 && job->tres_allocated_raw.n == 0 && job->gpu_model.n > 0)
-        r = bj_dict_text(d, BJ_DICT_WORD, job->gpu_model,
-                         &ret->v[BJ_MORE_GPU_MODEL], err);
     return r;
 }
 
@@ -479,7 +385,6 @@ int bj_row_step(struct bj_dicts *d, int64_t id, const struct bj_job_step *step,
     int r = row_fill(d, &bj_table_step, step, ret, err);
     int64_t slot = slot_of(step->step_id);
     drop_unmeasured(ret->v);
-    drop_user(ret);
     ret->v[BJ_STEP_JOB] = id;
     ret->v[BJ_STEP_SLOT] = slot;
     if (slot == BJ_SLOT_OTHER)
@@ -705,10 +610,10 @@ static bool same_run(const struct bj_row *a, const struct bj_row *b)
            (start == BJ_SQL_NULL || other == BJ_SQL_NULL || start == other);
 }
 
-/* CPU time is one value in three columns: no user time means total less system
- * time (drop_user), so it must come from the row of the total. */
-static void merge_user(const struct bj_row *old, const struct bj_row *new,
-                       struct bj_row *row)
+/* CPU time is one value in three columns: its parts must come from the row of
+ * the total. */
+static void merge_cpu_parts(const struct bj_row *old, const struct bj_row *new,
+                            struct bj_row *row)
 {
     const bool from_new = new->v[BJ_COL_CPU] != BJ_SQL_NULL &&
                           row->v[BJ_COL_CPU] == new->v[BJ_COL_CPU];
@@ -771,7 +676,7 @@ enum bj_row_change bj_row_merge(const struct bj_row_table *t,
             copy_value(c, old, row, i);
     }
     if (t->rank)
-        merge_user(old, &new, row);
+        merge_cpu_parts(old, &new, row);
     return change_of(t, old, row);
 }
 
@@ -791,9 +696,6 @@ static void read_use(const struct bj_row *row, unsigned vpeak,
     ret->cpu_usec = unsigned_of(v[BJ_COL_CPU]);
     ret->cpu_system_usec = unsigned_of(v[BJ_COL_CPU_SYSTEM]);
     ret->cpu_user_usec = unsigned_of(v[BJ_COL_CPU_USER]);
-    if (v[BJ_COL_CPU_USER] == BJ_SQL_NULL && ret->cpu_usec != BJ_ABSENT &&
-        ret->cpu_system_usec <= ret->cpu_usec)
-        ret->cpu_user_usec = ret->cpu_usec - ret->cpu_system_usec;
     ret->mem_task_peak_bytes = unsigned_of(v[BJ_COL_TASK_PEAK]);
     ret->mem_peak_bytes = unsigned_of(v[BJ_COL_PEAK]);
     ret->vmem_peak_bytes = unsigned_of(v[vpeak]);
@@ -830,7 +732,6 @@ enum bj_row_change bj_row_complete(const struct bj_step_sum *sum,
         row->v[BJ_COL_CPU] = bj_sql_u64(use->cpu_usec);
         row->v[BJ_COL_CPU_SYSTEM] = bj_sql_u64(use->cpu_system_usec);
         row->v[BJ_COL_CPU_USER] = bj_sql_u64(use->cpu_user_usec);
-        drop_user(row);
     }
     row->v[BJ_COL_TASK_PEAK] = bj_sql_u64(use->mem_task_peak_bytes);
     row->v[BJ_COL_PEAK] = bj_sql_u64(use->mem_peak_bytes);

@@ -53,8 +53,7 @@ enum {
     BJ_JOB_REQUESTED_MEM,
     BJ_JOB_ALLOCATED_MEM,
     BJ_JOB_TRES_REQUESTED,
-    BJ_JOB_DIR,
-    BJ_JOB_LEAF,
+    BJ_JOB_WORK_DIR,
     BJ_JOB_ARRAY_JOB,
     BJ_JOB_ARRAY_TASK,
     BJ_JOB_DERIVED_EXIT_CODE,
@@ -71,17 +70,17 @@ enum {
     BJ_JOB_NODE_SEC,
     BJ_JOB_GPU_SEC,
     BJ_JOB_MIB_SEC,
+    BJ_JOB_SHOWN_ID,
+    BJ_JOB_EXIT_RAW,
+    BJ_JOB_CPUS_REQUESTED,
+    BJ_JOB_GPU_MODEL,
     BJ_JOB_COLS
 };
 
 enum {
     BJ_MORE_JOB,
-    BJ_MORE_SHOWN_ID,
-    BJ_MORE_CANCELLED_BY,
-    BJ_MORE_EXIT_RAW,
-    BJ_MORE_CPUS_REQUESTED,
-    BJ_MORE_GPU_MODEL,
     BJ_MORE_STEPS_LEFT_OUT,
+    BJ_MORE_ARRAY_TASKS,
     BJ_MORE_REST, /* the rest, in the order of the table */
     BJ_MORE_COLS = BJ_MORE_REST + 18
 };
@@ -128,9 +127,6 @@ int bj_row_more(struct bj_dicts *d, int64_t id, const struct bj_sched_job *job,
                 struct bj_row *ret, struct bj_err *err);
 int bj_row_step(struct bj_dicts *d, int64_t id, const struct bj_job_step *step,
                 struct bj_row *ret, struct bj_err *err);
-
-/* True if a row of job_more would certainly be empty. */
-bool bj_row_more_none(const struct bj_sched_job *job);
 
 /* True if a row of job_more has no value. */
 bool bj_row_more_empty(const struct bj_row *row);

@@ -193,6 +193,7 @@ static const char *const *const steps[][PARTS] = {
     {bj_schema_evidence, bj_schema_application, bj_schema_resized,
      bj_schema_record_host, bj_schema_zone, bj_schema_failed_nodes,
      bj_schema_held_charged, bj_schema_months, bj_schema_lists},
+    {bj_schema_as_reported},
 };
 
 enum { STEPS = sizeof(steps) / sizeof(steps[0]), COPY = 1000000 };

@@ -257,3 +257,89 @@ const char *const bj_schema_resized[] = {
     /* With the end, so that lists of a period need not read the jobs that ended
        before it. */
     "DROP INDEX job_at", "CREATE INDEX job_at ON job(at, id, \"end\")", NULL};
+
+/* In version 9 a row had no value that could be made from its other columns:
+ * the id that people write, requested CPUs, the model of GPUs, the CPU time in
+ * user space; and a path was in two parts.  Now a row has what the scheduler
+ * reports. Exit statuses of version 9 that were like "0:0" stay unknown as
+ * texts.  The jobs do not change, so they are not derived again. */
+#define MORE(column, made)                                                     \
+    column " = coalesce((SELECT m." column                                     \
+           " FROM job_more AS m WHERE m.job = job.id), " made ")"
+#define GPU_ITEMS "tres_item AS t WHERE t.type = 6 AND t.name = 'gpu' AND "
+#define USER_TIME "coalesce(cpu_user_usec, cpu_usec - cpu_system_usec)"
+
+const char *const bj_schema_as_reported[] = {
+    "ALTER TABLE job ADD COLUMN display_id TEXT",
+    "ALTER TABLE job ADD COLUMN exit_raw INT REFERENCES word",
+    "ALTER TABLE job ADD COLUMN cpus_requested INT",
+    "ALTER TABLE job ADD COLUMN gpu_model INT REFERENCES word",
+    "ALTER TABLE job ADD COLUMN work_dir TEXT",
+    "INSERT INTO word(text) SELECT DISTINCT t.model FROM " GPU_ITEMS
+    "t.model IS NOT NULL AND NOT EXISTS (SELECT 1 FROM word AS w WHERE"
+    " w.text = t.model)",
+    BJ_ONLY_SQLITE "DROP TRIGGER job_changed",
+    BJ_ONLY_POSTGRESQL "DROP TRIGGER job_changed ON job",
+    "UPDATE job SET " MORE(
+        "display_id",
+        "array_job_id || '_' || array_task, (SELECT m.het_job_id || '+' ||"
+        " m.het_offset FROM job_more AS m WHERE m.job = job.id), CAST(jobid AS"
+        " TEXT)") ", " MORE("exit_raw",
+                            "NULL") ", " MORE("cpus_requested",
+                                              "cpus") ", " MORE("gpu_model",
+                                                                "CASE WHEN "
+                                                                "gpus > 0 THEN "
+                                                                "(SELECT w.id "
+                                                                "FROM word AS "
+                                                                "w WHERE "
+                                                                "w.text ="
+                                                                " (SELECT "
+                                                                "min(t.model) "
+                                                                "FROM"
+                                                                " " GPU_ITEMS
+                                                                "t.tres = "
+                                                                "job.tres_"
+                                                                "allocated)) "
+                                                                "END") ","
+                                                                       " work_"
+                                                                       "dir = "
+                                                                       "CASE "
+                                                                       "WHEN "
+                                                                       "dir IS "
+                                                                       "NULL "
+                                                                       "THEN "
+                                                                       "leaf "
+                                                                       "ELSE "
+                                                                       "(SELECT"
+                                                                       " d."
+                                                                       "path "
+                                                                       "FROM "
+                                                                       "dir"
+                                                                       " AS d "
+                                                                       "WHERE "
+                                                                       "d.id = "
+                                                                       "job."
+                                                                       "dir) "
+                                                                       "|| '/' "
+                                                                       "|| "
+                                                                       "coalesc"
+                                                                       "e(leaf,"
+                                                                       " '') "
+                                                                       "END,"
+                                                                       " cpu_"
+                                                                       "user_"
+                                                                       "usec "
+                                                                       "="
+                                                                       " " USER_TIME,
+    BJ_ONLY_SQLITE BJ_SQLITE_JOB_CHANGED,
+    BJ_ONLY_POSTGRESQL BJ_POSTGRESQL_JOB_CHANGED,
+    "UPDATE step SET cpu_user_usec = " USER_TIME " WHERE cpu_user_usec IS NULL"
+    " AND cpu_usec IS NOT NULL AND cpu_system_usec IS NOT NULL",
+    "ALTER TABLE job DROP COLUMN dir",
+    "ALTER TABLE job DROP COLUMN leaf",
+    "ALTER TABLE job_more DROP COLUMN display_id",
+    "ALTER TABLE job_more DROP COLUMN exit_raw",
+    "ALTER TABLE job_more DROP COLUMN cpus_requested",
+    "ALTER TABLE job_more DROP COLUMN gpu_model",
+    "DROP TABLE dir",
+    NULL};

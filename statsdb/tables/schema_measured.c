@@ -227,10 +227,7 @@ const char *const bj_schema_measured[] = {
     BJ_POSTGRESQL_TRIGGER("job_new", "INSERT", "job", "new.\"end\" IS NOT NULL",
                           TODO("derive_todo")),
     /* Not OR IGNORE: the firing statement's own ON CONFLICT would count. */
-    BJ_ONLY_SQLITE
-    "CREATE TRIGGER job_changed AFTER UPDATE ON job WHEN new.\"end\" IS NOT"
-    " NULL AND NOT EXISTS (SELECT 1 FROM derive_todo WHERE job = new.id)"
-    " BEGIN INSERT INTO derive_todo(job) VALUES(new.id); END",
+    BJ_ONLY_SQLITE BJ_SQLITE_JOB_CHANGED,
     BJ_POSTGRESQL_TRIGGER("job_changed", "UPDATE", "job",
                           "new.\"end\" IS NOT NULL", TODO("derive_todo")),
     /* A job is listed when its end is known. */

@@ -34,6 +34,15 @@
                        " FOR EACH ROW WHEN (" condition                        \
                        ") EXECUTE FUNCTION " name "()"
 
+/* The triggers that list a changed job to be derived again. */
+#define BJ_SQLITE_JOB_CHANGED                                                  \
+    "CREATE TRIGGER job_changed AFTER UPDATE ON job WHEN new.\"end\" IS NOT"   \
+    " NULL AND NOT EXISTS (SELECT 1 FROM derive_todo WHERE job = new.id)"      \
+    " BEGIN INSERT INTO derive_todo(job) VALUES(new.id); END"
+#define BJ_POSTGRESQL_JOB_CHANGED                                              \
+    "CREATE TRIGGER job_changed AFTER UPDATE ON job FOR EACH ROW WHEN"         \
+    " (new.\"end\" IS NOT NULL) EXECUTE FUNCTION job_changed()"
+
 /* The sums of rollup_usage and rollup_energy in version 9. */
 #define BJ_USAGE_SUMS(X)                                                       \
     X("jobs_started")                                                          \
@@ -88,6 +97,7 @@ extern const char *const bj_schema_failed_nodes[];
 extern const char *const bj_schema_held_charged[];
 extern const char *const bj_schema_months[];
 extern const char *const bj_schema_lists[];
+extern const char *const bj_schema_as_reported[];
 extern const char *const bj_schema_views[];
 extern const char *const bj_schema_people[]; /* of PostgreSQL */
 

@@ -22,8 +22,8 @@
 const char *const bj_schema_views[] = {
     /* Accounting of a job; job_use_v has measured values. */
     "CREATE VIEW job_v AS SELECT j.id, c.name AS cluster,"
-    " c.system AS batch_system, j.jobid, "
-    BJ_SQL_DISPLAY_ID("m") " AS display_id, j.sluid,"
+    " c.system AS batch_system, j.jobid,"
+    " j.display_id, j.sluid,"
     " j.array_job_id, j.array_task, m.array_tasks, m.het_job_id, m.het_offset,"
     NAME("user", "user") ", o.uid, o.gid, o.grp AS \"group\","
     NAME("account", "account") "," MORE("project") "," MORE("wckey") ","
@@ -34,20 +34,18 @@ const char *const bj_schema_views[] = {
     " j.elapsed AS elapsed_seconds, j.suspended AS suspended_seconds,"
     " j.time_limit AS time_limit_seconds," NAME("state", "state") ","
     WORD("word", "state_raw", "state_raw") "," WORD("word", "reason", "reason")
-    ", j.exit_code, j.exit_signal, " BJ_SQL_WORD("word", "m.exit_raw")
+    ", j.exit_code, j.exit_signal, "BJ_SQL_WORD("word", "j.exit_raw")
     " AS exit_raw, j.derived_exit_code, j.derived_exit_signal,"
     " m.cancelled_by, j.restarts, j.priority," WORD("word", "flags", "flags")
-    ", j.cpus, ifnull(m.cpus_requested, j.cpus) AS cpus_requested, j.nodes,"
-    " j.tasks, j.gpus," MORE("gpu_model") "," WORD("hosts", "hosts", "nodelist")
+    ", j.cpus, j.cpus_requested, j.nodes,"
+    " j.tasks, j.gpus," WORD("word", "gpu_model", "gpu_model") "," WORD("hosts", "hosts", "nodelist")
     "," WORD("tres", "tres_allocated", "tres_allocated") ","
     WORD("tres", "tres_requested", "tres_requested")
     ", j.memory_requested_bytes, j.memory_allocated_bytes,"
     " j.memory_task_peak_bytes, j.memory_scheduler_peak_bytes,"
-    " j.vmemory_peak_bytes, j.cpu_usec, ifnull(j.cpu_user_usec,"
-    " j.cpu_usec - j.cpu_system_usec) AS cpu_user_usec, j.cpu_system_usec,"
+    " j.vmemory_peak_bytes, j.cpu_usec, j.cpu_user_usec, j.cpu_system_usec,"
     " j.cpu_task_usec, j.energy_scheduler_joules, j.read_bytes, j.write_bytes,"
-    " CASE WHEN j.dir IS NULL THEN j.leaf ELSE (SELECT path FROM dir WHERE id ="
-    " j.dir) || '/' || ifnull(j.leaf, '') END AS work_dir,"
+    " j.work_dir,"
     MORE("reservation") "," MORE("constraints") "," MORE("licenses") ","
     MORE("batch_host") "," MORE("submit_host") ", m.container, m.submit_line,"
     " m.comment, m.admin_comment, m.system_comment, m.steps_left_out,"
@@ -71,8 +69,7 @@ const char *const bj_schema_views[] = {
     " s.elapsed AS elapsed_seconds, s.suspended AS suspended_seconds,"
     " s.cpus, s.nodes, s.tasks, " BJ_SQL_WORD("hosts", "s.hosts")
     " AS nodelist, " BJ_SQL_WORD("tres", "s.tres_allocated")
-    " AS tres_allocated, s.cpu_usec, ifnull(s.cpu_user_usec, s.cpu_usec -"
-    " s.cpu_system_usec) AS cpu_user_usec, s.cpu_system_usec, s.cpu_task_usec,"
+    " AS tres_allocated, s.cpu_usec, s.cpu_user_usec, s.cpu_system_usec, s.cpu_task_usec,"
     " s.memory_task_peak_bytes, s.memory_scheduler_peak_bytes,"
     " s.vmemory_peak_bytes, s.energy_scheduler_joules, s.read_bytes,"
     " s.write_bytes, " BJ_SQL_WORD("word", "s.peak_node")

@@ -15,7 +15,6 @@ const struct bj_word_sql bj_word_sql[BJ_WORDS] = {
     [BJ_WORD_QOS] = WORD("qos", "name"),
     [BJ_WORD_NAME] = WORD("jobname", "text"),
     [BJ_WORD_HOSTS] = WORD("hosts", "text"),
-    [BJ_WORD_DIR] = WORD("dir", "path"),
     [BJ_WORD_TRES] = WORD("tres", "text"),
     [BJ_WORD_STATE] = WORD("state", "name"),
     [BJ_WORD_OTHER] = WORD("word", "text"),

@@ -11,7 +11,6 @@ enum bj_word {
     BJ_WORD_QOS,
     BJ_WORD_NAME,
     BJ_WORD_HOSTS,
-    BJ_WORD_DIR,
     BJ_WORD_TRES,
     BJ_WORD_STATE,
     BJ_WORD_OTHER,

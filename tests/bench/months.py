@@ -36,10 +36,10 @@ EXECUTE format('CREATE TABLE %%I (LIKE %%I INCLUDING DEFAULTS INCLUDING GENERATE
 END LOOP; END $$;
 INSERT INTO job_%(name)s(state, start, "end", elapsed, cpus, nodes, cpu_usec, memory_scheduler_peak_bytes, cluster,
  jobid, submit, "user", account, partition, qos, eligible, time_limit, memory_requested_bytes,
- memory_allocated_bytes, id, name)
+ memory_allocated_bytes, id, name, display_id, cpus_requested)
 SELECT 4, submit + n %% 3600, submit + n %% 3600 + h %% 86400, h %% 86400, 1 + h %% 64, 1, (h %% 86400) * 1000000,
  h %% 64 << 30, 1, n::text, submit, 1 + h %% %(users)d, 1 + h %% 50, 1, 1, submit, 86400, 64::bigint << 30, 64::bigint << 30,
- ((submit - 946684800) << 32) | (1 << 26) | n, 1 + h %% 1000
+ ((submit - 946684800) << 32) | (1 << 26) | n, 1 + h %% 1000, n::text, 1 + h %% 64
 FROM (SELECT n, %(from)d + n * %(span)d / %(jobs)d AS submit, abs(hashint8(n)::bigint) AS h
  FROM generate_series(0, %(jobs)d::bigint - 1) AS n) AS made;
 DO $$ DECLARE t text; BEGIN FOR t IN SELECT relname FROM pg_class WHERE relkind = 'p' LOOP

@@ -17,9 +17,9 @@ from api_lib import O, TOP, check, run, same, user  # noqa: E402
 ACCT = os.path.abspath(os.path.join(TOP, O, "batchjob_acct"))
 TEXT = "=1+\"x\";\u00e4\u2028\n\x1b\\,<b>"
 ODD = (  # description, SQL that makes a job unusual
-    ("pbs:71.srv", "jobid = '71.srv', cluster = 2"),
-    ("pbs:72[3].srv", "jobid = '72[3].srv', cluster = 2"),
-    ("text", "name = (SELECT id FROM jobname WHERE text = :text), leaf = :text"),
+    ("pbs:71.srv", "jobid = '71.srv', display_id = '71.srv', cluster = 2"),
+    ("pbs:72[3].srv", "jobid = '72[3].srv', display_id = '72[3].srv', cluster = 2"),
+    ("text", "name = (SELECT id FROM jobname WHERE text = :text), work_dir = :text"),
     ("no limit", "time_limit = 9223372036854775807"),
     ("a limit", "time_limit = 100000"),
     ("nothing known", "cpu_usec = NULL, cpus = NULL, elapsed = NULL, memory_task_peak_bytes ="
@@ -28,10 +28,10 @@ ODD = (  # description, SQL that makes a job unusual
      " memory_allocated_bytes = 2000"),
     ("meters of the scheduler", "energy_scheduler_joules = 12345"),
     ("no meters", "energy_scheduler_joules = 0"),
-    ("an array", "array_job_id = 4000, array_task = 1"),
-    ("its second task", "array_job_id = 4000, array_task = 2"),
-    ("a leader", "jobid = 8000"),
-    ("a component after a gap", "jobid = 8003"),
+    ("an array", "array_job_id = 4000, array_task = 1, display_id = '4000_1'"),
+    ("its second task", "array_job_id = 4000, array_task = 2, display_id = '4000_2'"),
+    ("a leader", "jobid = 8000, display_id = '8000+0'"),
+    ("a component after a gap", "jobid = 8003, display_id = '8000+1'"),
 )
 
 

@@ -147,7 +147,7 @@ def mark(site):
             " AS a ON a.id = j.account").fetchall():
         text = "mark-%s-%s-" % (owner, account)
         db.execute("INSERT OR IGNORE INTO jobname(text) VALUES(?)", (text,))
-        db.execute("UPDATE job SET name = (SELECT id FROM jobname WHERE text = ?), leaf = ?"
+        db.execute("UPDATE job SET name = (SELECT id FROM jobname WHERE text = ?), work_dir = ?"
                    " WHERE id = ?", (text, text, job))
         db.execute("INSERT INTO job_more(job, comment) VALUES(?, ?) ON CONFLICT DO UPDATE SET"
                    " comment = excluded.comment", (job, text))

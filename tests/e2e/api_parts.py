@@ -217,6 +217,7 @@ def heterogeneous(site):
         db.execute("DELETE FROM job_more WHERE job = ?", (job,))
         db.execute("INSERT INTO job_more(job, het_job_id, het_offset) VALUES(?, ?, ?)",
                    (job, ids[0][1], n))
+        db.execute("UPDATE job SET display_id = ? WHERE id = ?", ("%d+%d" % (ids[0][1], n), job))
     db.commit()
     db.close()
     site.refresh()

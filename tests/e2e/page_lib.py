@@ -88,7 +88,7 @@ def set_up(site):
     same(site.add_measurements(site.key.split(":")[1]), site.key, "the store has a measured job")
     db = sqlite3.connect(site.store)
     db.execute("INSERT INTO jobname(text) VALUES(?)", (HOSTILE,))
-    db.execute("UPDATE job SET name = (SELECT id FROM jobname WHERE text = ?), leaf = ? WHERE jobid"
+    db.execute("UPDATE job SET name = (SELECT id FROM jobname WHERE text = ?), work_dir = ? WHERE jobid"
                " = ?", (HOSTILE, HOSTILE, int(site.key.split(":")[1])))
     db.execute("UPDATE finding_rule SET text = ? || text", (HOSTILE,))
     db.commit()

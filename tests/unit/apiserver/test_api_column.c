@@ -24,9 +24,6 @@ static const struct {
     {"exit_signal", {9, 100}, 9},
     {"submit", {0}, NONE},
     {"submit", {5}, 5},
-    {"cpus_requested", {NONE, 4}, 4},
-    {"cpus_requested", {8, 4}, 8},
-    {"cpus_requested", {NONE, NONE}, NONE},
     /* start, eligible, submit */
     {"wait_seconds", {100, 90, 50}, 10},
     {"wait_seconds", {100, NONE, 50}, 50},

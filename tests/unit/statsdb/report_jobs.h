@@ -84,7 +84,7 @@ static inline void put_single(struct derive_rig *w)
     put_measured(w, &j, "n1", 13700, 7, "");
     /* 1005: one of three nodes works */
     plain_job(&j, "1005", 300);
-    j.cpus = 96;
+    j.cpus = j.cpus_requested = 96;
     j.nodes = 3;
     j.nodelist = BJ_SLICE("n[1-3]");
     j.mem_allocated_bytes = GIB(24);
@@ -160,7 +160,7 @@ static inline void put_odd(struct derive_rig *w)
     j.state = BJ_STATE_PENDING;
     j.reason = BJ_SLICE("Priority");
     j.submit_sec = T0 + 2500;
-    j.cpus = 4;
+    j.cpus = j.cpus_requested = 4;
     j.nodes = 1;
     put_job(w, &j);
     /* 3600: a serial program on four CPUs; the scheduler measured it */
@@ -172,7 +172,7 @@ static inline void put_odd(struct derive_rig *w)
     /* 3700: 3 of 32 CPUs, a tenth of the limit */
     plain_job(&j, "3700", 2700);
     j.submit_line = BJ_SLICE("sbatch -c32 -t 1-0 job.sh");
-    j.cpus = 32;
+    j.cpus = j.cpus_requested = 32;
     j.time_limit_sec = 86400;
     put_job(w, &j);
     put_measured(w, &j, "n1", 11000, 7, "");

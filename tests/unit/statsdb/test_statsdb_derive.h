@@ -80,10 +80,19 @@ static inline unsigned derive_all(struct derive_rig *w)
     return n;
 }
 
-static inline void put_job(struct derive_rig *w, const struct bj_sched_job *j)
+/* A task of an array is shown as Slurm shows it. */
+static inline void put_job(struct derive_rig *w, const struct bj_sched_job *of)
 {
+    struct bj_sched_job j = *of;
+    char shown[48];
+    if (j.display_id.n == 0 && j.array_task != BJ_ABSENT) {
+        snprintf(shown, sizeof(shown), "%llu_%llu",
+                 (unsigned long long)j.array_job,
+                 (unsigned long long)j.array_task);
+        j.display_id = bj_slice_str(shown);
+    }
     OK(bj_upsert_begin(w->u, &err));
-    OK(bj_upsert_job(w->u, BJ_SLICE("alpha"), j, &err));
+    OK(bj_upsert_job(w->u, BJ_SLICE("alpha"), &j, &err));
     OK(bj_upsert_commit(w->u, &err));
 }
 
@@ -102,7 +111,7 @@ static inline void make_job(struct bj_sched_job *j, const char *id, int64_t at,
     j->start_sec = (uint64_t)(T0 + at);
     j->end_sec = j->start_sec + seconds;
     j->elapsed_sec = seconds;
-    j->cpus = 4;
+    j->cpus = j->cpus_requested = 4;
     j->nodes = 2;
     j->time_limit_sec = 7200;
     j->mem_allocated_bytes = UINT64_C(8) << 30;

@@ -65,7 +65,6 @@ static const struct {
     {"jobname", "DELETE FROM jobname WHERE text = 'ada'"},
     {"hosts", "DELETE FROM hosts WHERE text = 'ada'"},
     {"word", "DELETE FROM word WHERE text = 'ada'"},
-    {"dir", "DELETE FROM dir"},
     {"owner", "DELETE FROM owner"},
     {"assoc", "DELETE FROM assoc"},
 };

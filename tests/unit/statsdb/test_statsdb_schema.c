@@ -311,6 +311,77 @@ static void test_evidence(void **state)
                    " VALUES FROM (MINVALUE) TO (1000)");
 }
 
+/* Version 9 had no values that it could make from others: they are the same
+ * afterwards, and no job is derived again for it. */
+static void check_as_reported(struct bj_db *db, const char *partitions)
+{
+    struct bj_err err = {0};
+    struct bj_buf rows = {0};
+    assert_int_equal(bj_schema_make(db, 9, &err), 0);
+    db_exec(db, partitions);
+    db_exec(db,
+            "INSERT INTO cluster VALUES(1, 'c', '');"
+            "INSERT INTO dir(id, path) VALUES(1, ''), (2, '/home/ada');"
+            "INSERT INTO word(text) VALUES('odd'), ('v100');"
+            "INSERT INTO tres(id, text) VALUES(1, 'gpu'), (2, 'cpu');"
+            "INSERT INTO tres_item(tres, item, type, name, model) VALUES"
+            " (1, 0, 6, 'gpu', 'h100'), (1, 1, 6, 'gpu', 'a100'),"
+            " (1, 2, 6, 'mps', '100'), (2, 0, 1, NULL, NULL);"
+            "INSERT INTO job(id, cluster, jobid, submit, state, \"end\", cpus,"
+            " gpus, tres_allocated, dir, leaf, array_job_id, array_task,"
+            " cpu_usec, cpu_system_usec, cpu_user_usec) VALUES"
+            " (1, 1, 1, 1, 4, 9, 2, 1, 1, 2, 'x', NULL, NULL, 9, 2, NULL),"
+            " (2, 1, 2, 1, 4, 9, 2, 0, 1, 1, NULL, 1, 2, 9, NULL, NULL),"
+            " (3, 1, 3, 1, 4, 9, 2, 1, 2, NULL, 'y', NULL, NULL, 9, 2, 6),"
+            " (4, 1, '4[2]', 1, 4, 9, NULL, 1, NULL, NULL, NULL, NULL, NULL,"
+            " NULL, 2, NULL), (5, 1, 5, 1, 4, 9, 2, NULL, 1, 2, NULL, 5, NULL,"
+            " NULL, NULL, 3);"
+            "INSERT INTO job_more(job, display_id, het_job_id, het_offset,"
+            " exit_raw, cpus_requested, gpu_model) VALUES(3, NULL, 3, 0, 1,"
+            " 1, 2), (5, '5_[1-9]', NULL, NULL, NULL, NULL, NULL);"
+            "INSERT INTO step(job, slot, state, cpu_usec, cpu_system_usec,"
+            " cpu_user_usec) VALUES(1, 1, 4, 7, 3, NULL), (1, 2, 4, 7, 3, 3),"
+            " (1, 3, 4, 7, NULL, NULL);"
+            "DELETE FROM derive_todo");
+    if (bj_schema_migrate(db, &err) < 0)
+        fail_msg("%s", err.msg);
+    add_rows(db, "SELECT 'todo ' || job FROM derive_todo", &rows);
+    add_rows(db,
+             "SELECT display_id || ' ' || coalesce(exit_raw, '-') || ' ' ||"
+             " coalesce(CAST(cpus_requested AS TEXT), '-') || ' ' ||"
+             " coalesce(gpu_model, '-') || ' ' || coalesce(work_dir, '-') ||"
+             " ' ' || coalesce(CAST(cpu_user_usec AS TEXT), '-') FROM job_v"
+             " ORDER BY id",
+             &rows);
+    add_rows(db,
+             "SELECT step_id || ' ' || coalesce(CAST(cpu_user_usec AS TEXT),"
+             " '-') FROM step_v ORDER BY step_id",
+             &rows);
+    db_exec(db, "UPDATE job SET cpus = 3 WHERE id = 2");
+    add_rows(db, "SELECT 'todo ' || job FROM derive_todo", &rows);
+    bj_buf_put(&rows, "", 1);
+    assert_string_equal(rows.p, "1 - 2 a100 /home/ada/x 7\n"
+                                "1_2 - 2 - / -\n"
+                                "3+0 odd 1 v100 y 6\n"
+                                "4[2] - - - - -\n"
+                                "5_[1-9] - 2 - /home/ada/ 3\n"
+                                "batch 4\nextern 3\ninteractive -\n"
+                                "todo 2\n");
+    bj_buf_free(&rows);
+    bj_db_close(db);
+}
+
+static void test_as_reported(void **state)
+{
+    (void)state;
+    check_as_reported(open_db(NULL), "SELECT 1");
+    NEED_SERVER;
+    check_as_reported(open_empty(),
+                      "CREATE TABLE job_rest PARTITION OF job DEFAULT;"
+                      "CREATE TABLE more_rest PARTITION OF job_more DEFAULT;"
+                      "CREATE TABLE step_rest PARTITION OF step DEFAULT");
+}
+
 /* A view that a user made stays, and stops a migration that would break it. */
 static void test_other_views(void **state)
 {
@@ -339,6 +410,7 @@ int main(void)
         cmocka_unit_test(test_all_versions), cmocka_unit_test(test_fits),
         cmocka_unit_test(test_canceller),    cmocka_unit_test(test_evidence),
         cmocka_unit_test(test_not_a_store),  cmocka_unit_test(test_other_views),
+        cmocka_unit_test(test_as_reported),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, start, stop);

@@ -113,7 +113,6 @@ static inline char *dump(struct bj_store *s, bool todo)
         " tres_item AS i JOIN tres AS t ON t.id = i.tres ORDER BY 2, 3",
         "SELECT 0, text FROM word ORDER BY 2",
         "SELECT 0, text FROM jobname ORDER BY 2",
-        "SELECT 0, path FROM dir ORDER BY 2",
         "SELECT 0, uid, gid, grp FROM owner ORDER BY coalesce(uid, -1),"
         " coalesce(gid, -1), grp",
         "SELECT 0, j.jobid, j.submit FROM derive_todo AS t JOIN job AS j ON"

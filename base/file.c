@@ -131,6 +131,31 @@ int bj_file_fail(struct bj_err *err, int code, const char *what, int dirfd,
         (unsigned)d.st.st_gid);
 }
 
+int bj_file_usable(const char *option, const char *path, int mode,
+                   struct bj_err *err)
+{
+    char what[128];
+    if (!path || !path[0] || faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0)
+        return 0;
+    const int code = -errno;
+    snprintf(what, sizeof(what), "%s:", option);
+    return bj_file_fail(err, code, what, AT_FDCWD, path, mode);
+}
+
+int bj_file_makeable(const char *option, const char *path, struct bj_err *err)
+{
+    char dir[PATH_MAX] = ".";
+    if (!path || !path[0])
+        return 0;
+    const char *slash = strrchr(path, '/');
+    const size_t n = slash == path ? 1 : slash ? (size_t)(slash - path) : 0;
+    if (n >= sizeof(dir))
+        return bj_err_set(err, -ENAMETOOLONG, "%s: %s", option, path);
+    if (n > 0)
+        snprintf(dir, sizeof(dir), "%.*s", (int)n, path);
+    return bj_file_usable(option, dir, W_OK | X_OK, err);
+}
+
 /* --- reading ---------------------------------------------------------------
  */
 

@@ -66,6 +66,15 @@ int bj_file_read_spooled(int dirfd, const char *name, char *buf, size_t cap,
 int bj_file_read_private(int dirfd, const char *name, char *buf, size_t cap,
                          struct bj_slice *ret, struct bj_err *err);
 
+/* Before a start: may this process use a file or directory as it will?  mode:
+ * R_OK, W_OK, X_OK of access(2).  NULL and "" are fine.  Errors begin with the
+ * name of the option that names it. */
+int bj_file_usable(const char *option, const char *path, int mode,
+                   struct bj_err *err);
+
+/* The same for a file that the process will make: its directory counts. */
+int bj_file_makeable(const char *option, const char *path, struct bj_err *err);
+
 /* Descriptors that are kept between passes, under one limit.  Reading a kept
  * cgroup file takes an eighth of the time of opening it, and costs 4.6 KiB of
  * kernel memory.  Not thread-safe: one pool belongs to one sampler. */

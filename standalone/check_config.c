@@ -20,10 +20,10 @@
 /* Options that name a file or directory, and how the exporter uses it. */
 static const struct {
     const char *option;
-    int mode;      /* of access(2) */
-    bool file_new; /* the file may be new: its directory counts */
+    int mode;  /* of access(2) */
+    bool made; /* the exporter makes the file */
 } paths[] = {
-    {"energy.state-file", W_OK | X_OK, true},
+    {"energy.state-file", W_OK, true},
     {"energy.redfish-password-file", R_OK, false},
     {"energy.redfish-ca-file", R_OK, false},
     {"record.dir", R_OK | W_OK | X_OK, false},
@@ -51,28 +51,10 @@ static int check_config_report(const struct bj_err *err)
     return -EINVAL;
 }
 
-static int check_path(const char *option, const char *path, int mode,
-                      bool file_new)
-{
-    char dir[PATH_MAX] = ".";
-    char what[64];
-    struct bj_err err = {0};
-    const char *slash = strrchr(path, '/');
-    size_t n = slash > path ? (size_t)(slash - path) : 1;
-    if (slash && n < sizeof(dir))
-        snprintf(dir, sizeof(dir), "%.*s", (int)n, path);
-    const char *used = file_new ? dir : path;
-    if (faccessat(AT_FDCWD, used, mode, AT_EACCESS) == 0)
-        return 0;
-    int why = -errno;
-    snprintf(what, sizeof(what), "%s:", option);
-    bj_file_fail(&err, why, what, AT_FDCWD, used, mode);
-    return check_config_report(&err);
-}
-
 static int check_paths(struct bj_exporter_conf *conf)
 {
     struct bj_optset sets[BJ_EXPORTER_SETS];
+    struct bj_err err = {0};
     int r = 0;
     bj_exporter_conf_sets(conf, sets);
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
@@ -82,10 +64,10 @@ static int check_paths(struct bj_exporter_conf *conf)
         const char *path = NULL;
         if (o && o->kind == BJ_OPT_STR)
             memcpy(&path, (const char *)set->base + o->off, sizeof(path));
-        if (path && path[0] &&
-            check_path(paths[i].option, path, paths[i].mode,
-                       paths[i].file_new) < 0)
-            r = -EINVAL;
+        if ((paths[i].made ? bj_file_makeable(paths[i].option, path, &err)
+                           : bj_file_usable(paths[i].option, path,
+                                            paths[i].mode, &err)) < 0)
+            r = check_config_report(&err);
     }
     return r;
 }

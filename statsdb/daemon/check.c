@@ -24,73 +24,53 @@ struct check {
     struct bj_err *err;  /* the last problem */
 };
 
-/* Begin a problem: print the one before it. */
-static struct bj_err *next_problem(struct check *c)
+/* Note a problem, if there is one, and print the one before it. */
+static void problem(struct check *c, int code, const struct bj_err *why)
 {
     char text[320];
+    if (code >= 0)
+        return;
     if (c->err->code < 0)
         fprintf(stderr, "batchjob_stats_db: %s\n",
                 bj_err_reason(c->err, text, sizeof(text)));
-    return c->err;
+    *c->err = *why;
+    if (c->cluster)
+        bj_err_wrap(c->err, code, "%s", c->cluster);
 }
 
-static void problem(struct check *c, const char *option, int code,
-                    const char *what)
-{
-    bj_err_set(next_problem(c), code, "%s%s%s: %s",
-               c->cluster ? c->cluster : "", c->cluster ? ": " : "", option,
-               what);
-}
-
-static bool check_is_set(const char *text)
-{
-    return text && text[0];
-}
-
-/* mode: R_OK, W_OK, X_OK of access(2). */
 static void check_path(struct check *c, const char *option, const char *path,
                        int mode)
 {
-    char what[128];
-    if (!check_is_set(path) || faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0)
-        return;
-    int why = -errno;
-    snprintf(what, sizeof(what), "%s%s%s:", c->cluster ? c->cluster : "",
-             c->cluster ? ": " : "", option);
-    bj_file_fail(next_problem(c), why, what, AT_FDCWD, path, mode);
+    struct bj_err why = {0};
+    problem(c, bj_file_usable(option, path, mode, &why), &why);
 }
 
 static void check_command(struct check *c, const char *option, const char *name)
 {
     struct bj_err why = {0};
-    char found[PATH_MAX], text[320];
-    if (check_is_set(name) &&
-        bj_command_find(name, BJ_COMMAND_PATH, found, sizeof(found), &why) < 0)
-        problem(c, option, -EINVAL, bj_err_reason(&why, text, sizeof(text)));
+    char found[PATH_MAX];
+    if (!name || !name[0])
+        return;
+    int r = bj_command_find(name, BJ_COMMAND_PATH, found, sizeof(found), &why);
+    if (r < 0)
+        problem(c, bj_err_wrap(&why, r, "%s", option), &why);
 }
 
 static void check_secret(struct check *c, const char *option, const char *path)
 {
     struct bj_err why = {0};
-    char secret[SECRET_BYTES], text[320];
-    if (bj_secret_read(path, secret, sizeof(secret), &why) < 0)
-        problem(c, option, -EINVAL, bj_err_reason(&why, text, sizeof(text)));
+    char secret[SECRET_BYTES];
+    int r = bj_secret_read(path, secret, sizeof(secret), &why);
+    if (r < 0)
+        problem(c, bj_err_wrap(&why, r, "%s", option), &why);
     explicit_bzero(secret, sizeof(secret));
 }
 
 /* Check the directory of a file that the program will write. */
-static void check_folder_of(struct check *c, const char *option,
-                            const char *path)
+static void check_new(struct check *c, const char *option, const char *path)
 {
-    char dir[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    size_t n = slash ? (size_t)(slash - path) : 0;
-    if (n >= sizeof(dir)) {
-        problem(c, option, -ENAMETOOLONG, path);
-        return;
-    }
-    snprintf(dir, sizeof(dir), "%.*s", (int)n, path);
-    check_path(c, option, !slash ? "." : n == 0 ? "/" : dir, W_OK | X_OK);
+    struct bj_err why = {0};
+    problem(c, bj_file_makeable(option, path, &why), &why);
 }
 
 /* --- the options ------------------------------------------------------------
@@ -98,7 +78,7 @@ static void check_folder_of(struct check *c, const char *option,
 
 static void check_prometheus(struct check *c, const struct bj_prom_conf *p)
 {
-    if (!check_is_set(p->url))
+    if (!p->url || !p->url[0])
         return;
     check_secret(c, "prometheus.password-file", p->password_file);
     check_secret(c, "prometheus.token-file", p->token_file);
@@ -154,9 +134,8 @@ int bj_check_config(const struct bj_statsdb_conf *conf, struct bj_err *err)
     if (file && faccessat(AT_FDCWD, conf->path, F_OK, AT_EACCESS) == 0)
         check_path(&c, "store.path", conf->path, R_OK | W_OK);
     if (file)
-        check_folder_of(&c, "store.path", conf->path);
-    if (check_is_set(conf->metrics_file))
-        check_folder_of(&c, "metrics.file", conf->metrics_file);
+        check_new(&c, "store.path", conf->path);
+    check_new(&c, "metrics.file", conf->metrics_file);
     for (size_t i = 0; i < conf->clusters; i++)
         check_cluster(&c, &conf->cluster[i]);
     return err->code;

@@ -65,10 +65,11 @@ static const char tables[] =
     "cluster text, jobid text, submit bigint, \"user\" text, account text, "
     "partition text, qos text, owner text, eligible bigint, time_limit bigint, "
     "gpus bigint, memory_requested_bytes bigint, memory_allocated_bytes "
-    "bigint, tres_requested text, dir text, leaf text, array_job_id bigint, "
+    "bigint, tres_requested text, work_dir text, array_job_id bigint, "
     "array_task bigint, derived_exit_code bigint, derived_exit_signal bigint, "
     "restarts bigint, priority bigint, tasks bigint, cpu_task_usec bigint, "
-    "vmemory_peak_bytes bigint, reason text, flags text, sluid text);"
+    "vmemory_peak_bytes bigint, reason text, flags text, sluid text, "
+    "display_id text, exit_raw text, cpus_requested bigint, gpu_model text);"
     "CREATE TABLE step(job bigint, " BOTH
     "slot int, other text, tasks bigint, peak_node text, cpu_task_usec bigint, "
     "vmemory_peak_bytes bigint, submit_line text)";
@@ -242,15 +243,6 @@ static void put_both(struct bj_buf *b, const struct bj_slice *f,
     put_nulls(b, 1);
 }
 
-static void put_path(struct bj_buf *b, struct bj_slice path)
-{
-    size_t n = path.n;
-    while (n > 0 && path.p[n - 1] != '/')
-        n--;
-    put_text(b, (struct bj_slice){path.p, n > 0 ? n - 1 : 0});
-    put_text(b, (struct bj_slice){path.p + n, path.n - n});
-}
-
 static void put_array(struct bj_buf *b, struct bj_slice shown)
 {
     uint64_t job = 0;
@@ -281,9 +273,12 @@ static void put_job(struct loader *l)
     put_number(b, tres(f[REQ_TRES], MEM));
     put_number(b, tres(f[TRES], MEM));
     put_text(b, f[REQ_TRES]);
-    put_path(b, f[DIR]);
+    put_text(b, f[DIR]);
     put_array(b, f[SHOWN]);
     put_nulls(b, 10);
+    put_text(b, f[SHOWN]);
+    put_text(b, f[EXIT]);
+    put_nulls(b, 2);
     end_row(b);
     l->f[ID].n = 0;
     l->jobs++;

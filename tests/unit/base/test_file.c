@@ -2,6 +2,7 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -400,6 +401,35 @@ static void denied(void **state)
     assert_int_equal(unlinkat(dir->fd, "d", AT_REMOVEDIR), 0);
 }
 
+/* What options name, before a start: a file that exists, one to be made. */
+static void usable(void **state)
+{
+    const struct dir *dir = *state;
+    struct bj_err err = {0};
+    char path[96], long_path[PATH_MAX + 64], text[400];
+    snprintf(path, sizeof(path), "%s/f", dir->path);
+    assert_int_equal(bj_file_usable("a.file", NULL, R_OK, &err), 0);
+    assert_int_equal(bj_file_makeable("a.file", NULL, &err), 0);
+    assert_int_equal(bj_file_makeable("a.file", "", &err), 0);
+    assert_int_equal(bj_file_makeable("a.file", path, &err), 0);
+    assert_int_equal(bj_file_usable("a.file", path, R_OK, &err), -ENOENT);
+    bj_err_text(&err, text, sizeof(text));
+    assert_ptr_equal(strstr(text, "a.file: /tmp/bj-test-file-"), text);
+    write_file(dir, 1);
+    assert_int_equal(bj_file_usable("a.file", path, R_OK | W_OK, &err), 0);
+    snprintf(path, sizeof(path), "%s/none/f", dir->path);
+    assert_int_equal(bj_file_makeable("a.file", path, &err), -ENOENT);
+    bj_err_text(&err, text, sizeof(text));
+    assert_non_null(strstr(text, "/none: No such file or directory"));
+    assert_int_equal(bj_file_makeable("a.file", "/f", &err),
+                     access("/", W_OK) == 0 ? 0 : -EACCES);
+    memset(long_path, 'x', sizeof(long_path));
+    long_path[0] = long_path[sizeof(long_path) - 2] = '/';
+    long_path[sizeof(long_path) - 1] = '\0';
+    assert_int_equal(bj_file_makeable("a.file", long_path, &err),
+                     -ENAMETOOLONG);
+}
+
 #define IN_DIR(test) cmocka_unit_test_setup_teardown(test, open_dir, close_dir)
 
 int main(void)
@@ -409,6 +439,7 @@ int main(void)
         cmocka_unit_test(kernel_records),
         IN_DIR(failing),
         IN_DIR(denied),
+        IN_DIR(usable),
         cmocka_unit_test(process_that_ends),
         cmocka_unit_test(closing),
         IN_DIR(trusting),

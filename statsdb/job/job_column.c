@@ -676,8 +676,9 @@ const struct bj_column *bj_job_column_of_people(struct bj_slice name)
 bool bj_job_column_is_derived(const struct bj_column *c)
 {
     for (unsigned i = 0; i < BJ_JOB_VALUES && c->sql[i]; i++)
-        if (strncmp(c->sql[i], "u.", 2) == 0 || strstr(c->sql[i], " u."))
-            return true;
+        for (const char *s = c->sql[i]; (s = strstr(s, "u.")); s++)
+            if (s == c->sql[i] || s[-1] == ' ' || s[-1] == '(')
+                return true;
     return false;
 }
 

@@ -271,11 +271,8 @@ def gpu_models(site):
     job, start, end, host = db.execute(
         "SELECT jobid, start, \"end\", " + HOST + " FROM job AS j WHERE \"end\" > start GROUP BY jobid"
                                  " HAVING count(*) = 1 ORDER BY jobid LIMIT 1 OFFSET 5").fetchone()
-    db.execute("INSERT INTO tres(text) VALUES('cpu=1,gres/gpu=2,gres/gpu:a100=2')")
-    tres = db.execute("SELECT max(id) FROM tres").fetchone()[0]
-    db.executemany("INSERT INTO tres_item VALUES(?, ?, ?, ?, ?, ?)",
-                   [(tres, 0, 0, None, None, 1), (tres, 1, 6, "gpu", None, 2), (tres, 2, 6, "gpu", "a100", 2)])
-    db.execute("UPDATE job SET gpus = 2, tres_allocated = ? WHERE jobid = ?", (tres, job))
+    db.execute("INSERT INTO word(text) VALUES('a100')")
+    db.execute("UPDATE job SET gpus = 2, gpu_model = (SELECT id FROM word WHERE text = 'a100') WHERE jobid = ?", (job,))
     db.commit()
     db.close()
     site.refresh()

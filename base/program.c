@@ -1,14 +1,18 @@
 #include "base/program.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/slice.h"
+#include "base/version.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <link.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -118,6 +122,21 @@ bool bj_program_online(int *argc, char **argv)
     return found;
 }
 
+bool bj_program_print(const struct bj_program *p, const char *name,
+                      void (*help)(bool all, struct bj_buf *out))
+{
+    struct bj_buf out = {0};
+    if (p->help)
+        help(strcmp(p->help, "all") == 0, &out);
+    else if (p->version)
+        bj_buf_printf(&out, "%s %s (%s)\n", name, bj_version, bj_revision);
+    else
+        return false;
+    fwrite(out.p, 1, out.len, stdout);
+    bj_buf_free(&out);
+    return true;
+}
+
 void bj_program_log(const struct bj_program *p)
 {
     enum bj_log_level level = BJ_LOG_INFO;
@@ -141,19 +160,6 @@ void bj_program_files(void)
         return;
     l.rlim_cur = l.rlim_max;
     setrlimit(RLIMIT_NOFILE, &l);
-}
-
-int bj_program_signals(struct bj_err *err)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGHUP);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    signal(SIGPIPE, SIG_IGN);
-    int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    return fd < 0 ? bj_err_set(err, -errno, "signalfd") : fd;
 }
 
 /* --- messages to systemd ---------------------------------------------------*/
@@ -192,6 +198,78 @@ uint64_t bj_notify_interval(void)
         whose != (uint64_t)getpid())
         return 0;
     return v / 2;
+}
+
+/* --- the main thread -------------------------------------------------------*/
+
+int bj_main_begin(struct bj_main *m, struct bj_err *err)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    *m = (struct bj_main){.signals =
+                              signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK)};
+    return m->signals < 0 ? bj_err_set(err, -errno, "signalfd") : 0;
+}
+
+static void main_notify(const char *state)
+{
+    struct bj_err err = {0};
+    if (bj_notify(state, &err) < 0)
+        bj_log(BJ_LOG_WARN, &err, "cannot send '%s' to systemd", state);
+}
+
+void bj_main_ready(struct bj_main *m)
+{
+    m->watchdog_interval = bj_notify_interval();
+    m->watchdog_usec = m->watchdog_interval ? bj_clock_boot_usec() : 0;
+    main_notify("READY=1");
+}
+
+bool bj_main_signals(struct bj_main *m, uint64_t now_usec,
+                     uint64_t farewell_usec)
+{
+    struct signalfd_siginfo info;
+    bool reload = false;
+    while (read(m->signals, &info, sizeof(info)) == sizeof(info)) {
+        if (info.ssi_signo == SIGHUP) {
+            reload = true;
+        } else if (m->stopping) {
+            m->stop_usec = now_usec;
+        } else {
+            bj_log(BJ_LOG_INFO, NULL, "stopping on signal %u", info.ssi_signo);
+            main_notify("STOPPING=1");
+            m->stopping = true;
+            m->stop_usec = now_usec + farewell_usec;
+        }
+    }
+    return reload;
+}
+
+int bj_main_wait(struct bj_main *m, uint64_t next_usec, uint64_t now_usec)
+{
+    if (m->watchdog_usec && m->watchdog_usec <= now_usec) {
+        main_notify("WATCHDOG=1");
+        m->watchdog_usec = now_usec + m->watchdog_interval;
+    }
+    if (m->watchdog_usec && m->watchdog_usec < next_usec)
+        next_usec = m->watchdog_usec;
+    if (m->stopping && m->stop_usec < next_usec)
+        next_usec = m->stop_usec;
+    uint64_t ms =
+        next_usec > now_usec ? (next_usec - now_usec + 999) / 1000 : 0;
+    return next_usec == UINT64_MAX ? -1 : ms > INT_MAX ? INT_MAX : (int)ms;
+}
+
+void bj_main_end(struct bj_main *m)
+{
+    if (m->signals >= 0)
+        close(m->signals);
+    m->signals = -1;
 }
 
 /* --- memory ----------------------------------------------------------------*/

@@ -30,6 +30,11 @@ int bj_program_load(struct bj_program *p, const struct bj_optset *sets,
 /* Remove --online behind the command check-config (argv[1]): was it there? */
 bool bj_program_online(int *argc, char **argv);
 
+/* Print what --help or --version asks for to standard output: help appends the
+ * text, all of the options or the short one.  False: neither was requested. */
+bool bj_program_print(const struct bj_program *p, const char *name,
+                      void (*help)(bool all, struct bj_buf *out));
+
 /* Set up the log from the options (base/log.h). */
 void bj_program_log(const struct bj_program *p);
 
@@ -42,9 +47,33 @@ void bj_program_malloc(size_t big_bytes);
 /* Raise the limit of open files to its maximum. */
 void bj_program_files(void);
 
-/* Deliver SIGTERM, SIGINT and SIGHUP through a descriptor (signalfd(2),
- * non-blocking) from now on, and ignore SIGPIPE.  The descriptor or -errno. */
-int bj_program_signals(struct bj_err *err);
+/* --- the main thread of a daemon that polls descriptors ------------------- */
+
+struct bj_main {
+    int signals;        /* a descriptor to poll for input */
+    bool stopping;      /* SIGTERM or SIGINT has arrived */
+    uint64_t stop_usec; /* end then, whatever is in progress; boot clock */
+    uint64_t watchdog_usec, watchdog_interval; /* next message; 0: none */
+};
+
+/* Deliver SIGTERM, SIGINT and SIGHUP through m->signals (signalfd(2)) from now
+ * on, and ignore SIGPIPE.  0 or -errno. */
+int bj_main_begin(struct bj_main *m, struct bj_err *err);
+
+/* Tell systemd that the daemon serves now, and start its watchdog. */
+void bj_main_ready(struct bj_main *m);
+
+/* Read the signals that have arrived.  The first SIGTERM or SIGINT is logged,
+ * systemd is told, and the daemon has farewell_usec to finish; the second one
+ * ends that time.  True: SIGHUP has arrived. */
+bool bj_main_signals(struct bj_main *m, uint64_t now_usec,
+                     uint64_t farewell_usec);
+
+/* Tell the watchdog when it is due.  The earlier of next_usec, the next message
+ * and the end, as time for poll(2) in milliseconds; -1: no limit. */
+int bj_main_wait(struct bj_main *m, uint64_t next_usec, uint64_t now_usec);
+
+void bj_main_end(struct bj_main *m);
 
 /* --- messages to systemd (sd_notify(3), "Notes": one datagram to the socket in
  * NOTIFY_SOCKET) */

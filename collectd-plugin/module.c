@@ -19,7 +19,6 @@ static struct {
     bool preset; /* conf holds at least the defaults */
     struct bj_conf conf;
     struct bj_core *core;
-    bool introduced;
     struct bj_dispatch *dispatch;
     c_complain_t failing;
 } plugin;
@@ -106,13 +105,10 @@ static int on_read(user_data_t *ud)
 
     (void)ud;
     int r = bj_core_pass(plugin.core, &snap, &err);
-    if (r == 0 && !plugin.introduced)
-        bj_core_introduce(plugin.core);
-    plugin.introduced |= r == 0;
-    if (r == 0) {
-        r = bj_dispatch_snap(plugin.dispatch, snap, now, &err);
-        bj_snap_unref(snap);
-    }
+    if (r < 0) /* the core has logged it */
+        return 0;
+    r = bj_dispatch_snap(plugin.dispatch, snap, now, &err);
+    bj_snap_unref(snap);
     if (r < 0)
         c_complain(LOG_ERR, &plugin.failing, LOG_PREFIX "%s",
                    bj_err_text(&err, text, sizeof(text)));

@@ -11,6 +11,7 @@
 #include "core/internal.h"
 #include "core/peaks.h"
 #include "core/poller.h"
+#include "core/privileges.h"
 #include "core/sender.h"
 #include "core/spool.h"
 #include "core/watcher.h"
@@ -233,6 +234,22 @@ static void expect(struct bj_core *core)
     bj_core_sampler_expect(core);
 }
 
+/* Log what an administrator must know about a pass. */
+static void note_pass(struct bj_core *core, int r, const struct bj_err *err)
+{
+    if (r == 0 && !core->introduced) {
+        core->introduced = true;
+        bj_explain_start(core);
+        bj_privileges_warn(core->conf, &core->host);
+    }
+    if ((r < 0) == core->failing)
+        return;
+    core->failing = r < 0;
+    bj_host_log(&core->host, r < 0 ? BJ_LOG_ERROR : BJ_LOG_INFO,
+                r < 0 ? err : NULL,
+                r < 0 ? "pass failed" : "passes work again");
+}
+
 int bj_core_pass(struct bj_core *core, struct bj_snap **ret, struct bj_err *err)
 {
     pthread_mutex_lock(&core->lock);
@@ -243,6 +260,7 @@ int bj_core_pass(struct bj_core *core, struct bj_snap **ret, struct bj_err *err)
     bj_core_forget_jobs(core);
     int r = bj_core_publish(core, ret, err);
     expect(core);
+    note_pass(core, r, err);
     pthread_mutex_unlock(&core->lock);
     return r;
 }

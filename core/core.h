@@ -44,14 +44,12 @@ void bj_core_free(struct bj_core *core);
 /* Run all collectors once and return a snapshot with a reference for the
  * caller.  Fails only without memory (-ENOMEM): errors of sources are in the
  * records of their collectors.  One pass runs at a time: calls from several
- * threads wait for each other. */
+ * threads wait for each other.  The first pass logs a line about this node:
+ * version, cgroup versions, batch systems of the jobs found, collectors,
+ * meters, directory of final records; and what the process may not read.  A
+ * failure is logged once, until the next success. */
 int bj_core_pass(struct bj_core *core, struct bj_snap **ret,
                  struct bj_err *err);
-
-/* Log one line, to be called after the first pass: version, cgroup versions,
- * batch systems of the jobs found, collectors, meters, directory of final
- * records. */
-void bj_core_introduce(struct bj_core *core);
 
 struct bj_snap *bj_snap_ref(struct bj_snap *s);
 void bj_snap_unref(struct bj_snap *s); /* NULL is fine */

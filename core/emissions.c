@@ -5,7 +5,6 @@
 #include "core/internal.h"
 #include "core/poller.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -22,14 +21,6 @@ static struct bj_carbon_now now(void)
                                   .wall_sec = bj_clock_wall_usec() / SECOND};
 }
 
-static void log_error(struct bj_emissions *e, const struct bj_err *err)
-{
-    char text[400], line[480];
-    snprintf(line, sizeof(line), "emissions: %s",
-             bj_err_text(err, text, sizeof(text)));
-    e->poller.host.log(e->poller.host.ctx, BJ_LOG_WARN, line);
-}
-
 static bool emissions_step(struct bj_worker *w)
 {
     struct bj_emissions *e = (struct bj_emissions *)w->poller;
@@ -37,7 +28,7 @@ static bool emissions_step(struct bj_worker *w)
     bj_worker_unlock(w);
     uint64_t due = bj_carbon_feed_step(e->feed, now(), &err);
     if (err.code)
-        log_error(e, &err);
+        bj_host_log(&e->poller.host, BJ_LOG_WARN, &err, "emissions");
     bool ours = bj_worker_lock(w);
     e->poller.due_usec = due;
     return ours;

@@ -68,11 +68,10 @@ static void put_collectors(const struct bj_core *core, struct bj_buf *out)
     put_none(out, any);
 }
 
-void bj_core_introduce(struct bj_core *core)
+void bj_explain_start(const struct bj_core *core)
 {
     const char *spool = core->conf->energy.spool_dir;
     struct bj_buf out = {0};
-    pthread_mutex_lock(&core->lock);
     bj_buf_printf(&out, "batchjob %s (%s)", bj_version, bj_revision);
     put_cgroups(core, &out);
     put_systems(core, &out);
@@ -84,7 +83,6 @@ void bj_core_introduce(struct bj_core *core)
     bj_buf_put(&out, "", 1);
     if (!out.failed)
         core->host.log(core->host.ctx, BJ_LOG_INFO, out.p);
-    pthread_mutex_unlock(&core->lock);
     bj_buf_free(&out);
 }
 

@@ -1,6 +1,6 @@
 /* Log lines for administrators: the sources in use on this node, and why a
  * cgroup counts as a job or not.  Internal to the core, which calls all
- * functions but bj_core_introduce with its lock held. */
+ * functions with its lock held. */
 #ifndef BJ_CORE_EXPLAIN_H
 #define BJ_CORE_EXPLAIN_H
 
@@ -8,6 +8,9 @@
 
 struct bj_core;
 struct bj_track;
+
+/* Log the sources in use, after the first pass. */
+void bj_explain_start(const struct bj_core *core);
 
 /* Debug: log the kind of a directory of a hierarchy (mask of enum
  * bj_path_kind), and for a hit its match m.  Each directory is logged once. */

@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "core/cluster/cluster.h"
 
-#include <stdio.h>
 
 const char *const bj_run_names[BJ_RUNS] = {
     [BJ_COLLECT_CPU] = "cpu",
@@ -28,10 +27,8 @@ const char *const bj_run_names[BJ_RUNS] = {
 static void internal_log_change(struct bj_core *core, enum bj_log_level level,
                                 const char *run, const struct bj_err *err)
 {
-    char text[400], line[480];
-    snprintf(line, sizeof(line), "collector %s: %s", run,
-             err ? bj_err_text(err, text, sizeof(text)) : "works again");
-    core->host.log(core->host.ctx, level, line);
+    bj_host_log(&core->host, level, err,
+                err ? "collector %s" : "collector %s: works again", run);
 }
 
 void bj_core_run_done(struct bj_core *core, unsigned run, uint64_t begun_usec,

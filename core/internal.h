@@ -87,6 +87,8 @@ struct bj_core {
     uint64_t self_start_sec; /* of the monitoring process, since 1970 */
     uint64_t *explained;     /* hashes of paths; NULL: none.  core/explain.c */
     struct bj_snap *last;
+    bool introduced; /* the line of the start was logged */
+    bool failing;    /* the last pass failed */
 };
 
 /* Scan for jobs; full: read every directory, even if it seems unchanged.

@@ -135,16 +135,13 @@ static void peaks_forget(struct bj_peaks *p)
 
 static void note_result(struct bj_peaks *p, const struct bj_err *err)
 {
-    char text[400], line[480];
     const bool fails = err->code < 0;
     if (fails == p->failing)
         return;
     p->failing = fails;
-    snprintf(line, sizeof(line), "peaks of memory %s%s",
-             fails ? "are not saved: " : "are saved again",
-             fails ? bj_err_text(err, text, sizeof(text)) : "");
-    p->poller.host.log(p->poller.host.ctx, fails ? BJ_LOG_WARN : BJ_LOG_INFO,
-                       line);
+    bj_host_log(&p->poller.host, fails ? BJ_LOG_WARN : BJ_LOG_INFO,
+                fails ? err : NULL, "peaks of memory are %s",
+                fails ? "not saved" : "saved again");
 }
 
 static bool peaks_step(struct bj_worker *w)
@@ -186,13 +183,11 @@ static int open_state(struct bj_peaks *p, const char *file, struct bj_err *err)
     r = peaks_load(p, text);
     if (r == -EBADMSG) {
         struct bj_err bad = {0};
-        char line[480], why[400];
         peaks_forget(p);
         bj_err_set(&bad, r, "not a state of memory");
         bj_state_keep_aside(p->state, &bad);
-        snprintf(line, sizeof(line), "peaks of memory begin again: %s",
-                 bj_err_text(&bad, why, sizeof(why)));
-        p->poller.host.log(p->poller.host.ctx, BJ_LOG_WARN, line);
+        bj_host_log(&p->poller.host, BJ_LOG_WARN, &bad,
+                    "peaks of memory begin again");
         return 0;
     }
     return r < 0 ? bj_err_set(err, r, "read %s", path) : 0;
@@ -205,7 +200,6 @@ struct bj_peaks *bj_peaks_new(const struct bj_conf *conf,
         .step = peaks_step, .finish = peaks_step, .gone = peaks_gone};
     const char *file = conf->energy.state_file;
     struct bj_err err = {0};
-    char text[400], line[480];
     if (!file || !*file || !conf->collect[BJ_COLLECT_MEMORY])
         return NULL;
     struct bj_peaks *p = calloc(1, sizeof(*p));
@@ -218,10 +212,8 @@ struct bj_peaks *bj_peaks_new(const struct bj_conf *conf,
         bj_err_set(&err, r, "cannot start the thread");
     if (r == 0)
         return p;
-    snprintf(line, sizeof(line),
-             "peaks of memory are lost when this process ends: %s",
-             bj_err_text(&err, text, sizeof(text)));
-    host->log(host->ctx, BJ_LOG_INFO, line);
+    bj_host_log(host, BJ_LOG_INFO, &err,
+                "peaks of memory are lost when this process ends");
     bj_peaks_free(p);
     return NULL;
 }

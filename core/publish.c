@@ -384,14 +384,13 @@ static void publish_records(struct bj_core *core, struct bj_self *self)
 /* Log once that files are no longer kept open. */
 static void warn_files(struct bj_core *core)
 {
-    char line[160];
     if (core->pool.refused == 0 || core->pool.max == 0 || core->files_warned)
         return;
-    snprintf(line, sizeof(line),
-             "%u files are open, the limit (limit.files, LimitNOFILE=): others"
-             " are opened in each pass, which takes longer",
-             core->pool.max);
-    core->host.log(core->host.ctx, BJ_LOG_WARN, line);
+    bj_host_log(
+        &core->host, BJ_LOG_WARN, NULL,
+        "%u files are open, the limit (limit.files, LimitNOFILE=): others"
+        " are opened in each pass, which takes longer",
+        core->pool.max);
     core->files_warned = true;
 }
 

@@ -45,15 +45,12 @@ struct bj_sampler {
 
 static void lose(struct bj_core *core, const struct bj_err *err)
 {
-    char text[400], line[480];
     core->records_lost++;
     core->records_write_success = 0;
     if (core->sampler->spool_fails)
         return;
     core->sampler->spool_fails = true;
-    snprintf(line, sizeof(line), "final record lost: %s",
-             bj_err_text(err, text, sizeof(text)));
-    core->host.log(core->host.ctx, BJ_LOG_ERROR, line);
+    bj_host_log(&core->host, BJ_LOG_ERROR, err, "final record lost");
 }
 
 static void queue(struct bj_core *core, struct bj_slice id, uint64_t end_sec,
@@ -131,13 +128,11 @@ static void finish_jobs(struct bj_core *core)
 static bool may_wait(struct bj_core *core, const struct bj_err *err)
 {
     struct bj_sampler *s = core->sampler;
-    char text[400], line[480];
     if (err->code == -EDQUOT || s->waiting > WAITING_MAX)
         return false;
     if (!s->spool_waits) {
-        snprintf(line, sizeof(line), "final records wait to be written: %s",
-                 bj_err_text(err, text, sizeof(text)));
-        core->host.log(core->host.ctx, BJ_LOG_ERROR, line);
+        bj_host_log(&core->host, BJ_LOG_ERROR, err,
+                    "final records wait to be written");
     }
     s->spool_waits = true;
     core->records_write_success = 0;
@@ -149,8 +144,8 @@ static void note_written(struct bj_core *core)
     struct bj_sampler *s = core->sampler;
     core->records++;
     if (s->spool_waits)
-        core->host.log(core->host.ctx, BJ_LOG_INFO,
-                       "writing final records works again");
+        bj_host_log(&core->host, BJ_LOG_INFO, NULL,
+                    "writing final records works again");
     s->spool_fails = s->spool_waits = false;
     core->records_write_success = 1;
     if (core->sender)
@@ -186,7 +181,6 @@ static void try_spool(struct bj_core *core)
 {
     struct bj_sampler *s = core->sampler;
     struct bj_err err = {0};
-    char text[400], line[480];
     uint64_t now = bj_clock_boot_usec();
     if (!core->spool || s->first || core->records_write_success == 1 ||
         now < s->try_usec)
@@ -197,12 +191,11 @@ static void try_spool(struct bj_core *core)
     bool failed = core->records_write_success == 0;
     core->records_write_success = r == 0;
     if (r < 0 && !failed) {
-        snprintf(line, sizeof(line), "final records cannot be written: %s",
-                 bj_err_text(&err, text, sizeof(text)));
-        core->host.log(core->host.ctx, BJ_LOG_ERROR, line);
+        bj_host_log(&core->host, BJ_LOG_ERROR, &err,
+                    "final records cannot be written");
     } else if (r == 0 && failed) {
-        core->host.log(core->host.ctx, BJ_LOG_INFO,
-                       "writing final records works again");
+        bj_host_log(&core->host, BJ_LOG_INFO, NULL,
+                    "writing final records works again");
         s->spool_fails = s->spool_waits = false;
     }
     pthread_mutex_unlock(&core->lock);
@@ -212,12 +205,10 @@ static void try_spool(struct bj_core *core)
 static void give_up_records(struct bj_core *core)
 {
     struct bj_sampler *s = core->sampler;
-    char line[80];
     if (!s->first)
         return;
-    snprintf(line, sizeof(line), "final records lost at the end: %zu",
-             s->waiting);
-    core->host.log(core->host.ctx, BJ_LOG_ERROR, line);
+    bj_host_log(&core->host, BJ_LOG_ERROR, NULL,
+                "final records lost at the end: %zu", s->waiting);
     while (s->first)
         drop_first(s);
 }
@@ -323,9 +314,9 @@ static void sampler_start(struct bj_core *core)
     if (bj_poller_start(&s->poller) < 0) {
         core->sampler = NULL;
         free(s);
-        core->host.log(core->host.ctx, BJ_LOG_ERROR,
-                       "cannot start the sampler thread: no energy, no final "
-                       "records");
+        bj_host_log(&core->host, BJ_LOG_ERROR, NULL,
+                    "cannot start the sampler thread: no energy, no final "
+                    "records");
     }
 }
 
@@ -379,9 +370,9 @@ bool bj_core_sampler_free(struct bj_core *core)
         give_up_records(core);
         core->sampler = NULL;
     } else {
-        core->host.log(core->host.ctx, BJ_LOG_ERROR,
-                       "the disk does not respond: final records and energy "
-                       "of the last seconds are lost");
+        bj_host_log(&core->host, BJ_LOG_ERROR, NULL,
+                    "the disk does not respond: final records and energy "
+                    "of the last seconds are lost");
     }
     bj_poller_free(&s->poller);
     return ended;

@@ -125,16 +125,14 @@ static struct bj_slice first_difference(const char *rel, const char *other)
 static void note_conflict(struct bj_core *core, const struct bj_track *t,
                           const char *rel, struct bj_slice node)
 {
-    char line[1200];
     const char *own = t->unit.rel[BJ_CGROUP_V2 - 1];
     if (!own)
         own = t->unit.rel[BJ_CGROUP_V1 - 1];
-    snprintf(line, sizeof(line),
-             "job %.100s has two cgroups, %.400s and %.400s: the second is "
-             "shown with slurm_node=\"%.*s\"; add both up",
-             t->id, own ? own : "", rel, (int)(node.n < 200 ? node.n : 200),
-             node.p);
-    core->host.log(core->host.ctx, BJ_LOG_WARN, line);
+    bj_host_log(&core->host, BJ_LOG_WARN, NULL,
+                "job %.100s has two cgroups, %.400s and %.400s: the second is "
+                "shown with slurm_node=\"%.*s\"; add both up",
+                t->id, own ? own : "", rel, (int)(node.n < 200 ? node.n : 200),
+                node.p);
 }
 
 /* The track of a match that can get the directory rel; NULL: none.  Two

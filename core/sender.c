@@ -251,10 +251,9 @@ static uint64_t random_below(struct bj_sender *s, uint64_t n)
 static void log_error(const struct bj_sender *s, enum bj_log_level level,
                       const char *what, const struct bj_err *err)
 {
-    char text[400], line[480];
-    snprintf(line, sizeof(line), "%s: %s", what,
-             bj_err_reason(err, text, sizeof(text)));
-    s->poller.host.log(s->poller.host.ctx, level, line);
+    char text[400];
+    bj_host_log(&s->poller.host, level, NULL, "%s: %s", what,
+                bj_err_reason(err, text, sizeof(text)));
 }
 
 /* --- the spool ------------------------------------------------------------*/
@@ -475,8 +474,8 @@ static void log_round(struct bj_sender *s, const struct round *w, int r,
     if (r < 0 && r != s->failing)
         log_error(s, BJ_LOG_ERROR, "final records are not sent", err);
     else if (r == 0 && s->failing < 0)
-        s->poller.host.log(s->poller.host.ctx, BJ_LOG_INFO,
-                           "sending final records works again");
+        bj_host_log(&s->poller.host, BJ_LOG_INFO, NULL,
+                    "sending final records works again");
     s->failing = r;
     s->proved = r == 0;
 }

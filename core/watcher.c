@@ -33,10 +33,10 @@ struct bj_watcher {
 static void note_full(struct bj_core *core)
 {
     if (!core->watcher->full)
-        core->host.log(core->host.ctx, BJ_LOG_WARN,
-                       "the kernel has no inotify watch left "
-                       "(fs.inotify.max_user_watches): the ends of some jobs "
-                       "are sampled at the interval");
+        bj_host_log(&core->host, BJ_LOG_WARN, NULL,
+                    "the kernel has no inotify watch left "
+                    "(fs.inotify.max_user_watches): the ends of some jobs "
+                    "are sampled at the interval");
     core->watcher->full = true;
 }
 
@@ -114,8 +114,8 @@ static void open_requests(struct bj_watcher *w)
     bj_file_fail(&err, w->requests < 0 ? w->requests : -errno,
                  "sample.request-dir: epilogs cannot request a sample:",
                  AT_FDCWD, dir, R_OK | W_OK | X_OK);
-    core->host.log(core->host.ctx, BJ_LOG_INFO,
-                   bj_err_text(&err, line, sizeof(line)));
+    bj_host_log(&core->host, BJ_LOG_INFO, NULL, "%s",
+                bj_err_text(&err, line, sizeof(line)));
 }
 
 static void watcher_serve(struct bj_core *core, const char *jobid)
@@ -215,9 +215,9 @@ void bj_watcher_ensure(struct bj_core *core)
     bj_watches_free(core->watches);
     core->watches = NULL;
     core->own_conf.watch = false;
-    core->host.log(core->host.ctx, BJ_LOG_WARN,
-                   "sample.watch: cannot watch the directories of jobs: their "
-                   "ends are sampled at the interval");
+    bj_host_log(&core->host, BJ_LOG_WARN, NULL,
+                "sample.watch: cannot watch the directories of jobs: their "
+                "ends are sampled at the interval");
 }
 
 void bj_watcher_free(struct bj_core *core)

@@ -3,17 +3,11 @@
 #include "base/listen.h"
 #include "base/log.h"
 #include "base/program.h"
-#include "base/version.h"
 #include "standalone/as.h"
 #include "standalone/check_config.h"
-#include "standalone/host.h"
-#include "standalone/privileges.h"
 #include "standalone/serve.h"
 
-#include <limits.h>
-#include <signal.h>
 #include <stdio.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 enum { FAREWELL_USEC = 2 * 1000000, BIG_BYTES = 128 * 1024 };
@@ -25,20 +19,11 @@ struct exporter {
     struct bj_host host;
     struct bj_core *core;
     struct bj_serve serve;
-    int signals;
-    bool stopping, introduced;
-    uint64_t stop_usec; /* deadline for responses in progress */
-    uint64_t sample_usec, watchdog_usec, push_usec; /* next time; 0: never */
-    struct bj_push *push;                           /* NULL: disabled */
-    uint64_t watchdog_interval;
+    struct bj_main main;
+    bool started;                    /* the first pass was run */
+    uint64_t sample_usec, push_usec; /* next time; 0: never */
+    struct bj_push *push;            /* NULL: disabled */
 };
-
-static void notify(const char *state)
-{
-    struct bj_err err = {0};
-    if (bj_notify(state, &err) < 0)
-        bj_log(BJ_LOG_WARN, &err, "cannot send '%s' to systemd", state);
-}
 
 /* Records wait in their directory meanwhile. */
 static void check_records(const struct exporter *e)
@@ -51,8 +36,8 @@ static void check_records(const struct exporter *e)
 static int main_start(struct exporter *e, struct bj_err *err)
 {
     e->host = bj_host_make(&e->repeats);
-    int r = e->signals = bj_program_signals(err);
-    if (r >= 0)
+    int r = bj_main_begin(&e->main, err);
+    if (r == 0)
         r = bj_core_new(&e->conf.core, &e->host, &e->core, err);
     if (r == 0)
         r = bj_serve_init(&e->serve, &e->conf, e->core, err);
@@ -63,24 +48,13 @@ static int main_start(struct exporter *e, struct bj_err *err)
                                 &e->conf.listen, "listening on", "", err);
     if (r < 0)
         return r;
-    bj_privileges_warn(&e->conf.core);
     check_records(e);
     uint64_t now = bj_clock_boot_usec();
-    e->watchdog_interval = bj_notify_interval();
-    e->watchdog_usec = e->watchdog_interval ? now : 0;
     e->sample_usec = e->conf.interval_usec ? now : 0;
     e->push_usec = e->push ? now : 0;
     bj_trim();
-    notify("READY=1");
+    bj_main_ready(&e->main);
     return 0;
-}
-
-static void begin_stop(struct exporter *e, uint64_t now)
-{
-    notify("STOPPING=1");
-    e->stopping = true;
-    e->stop_usec = now + FAREWELL_USEC;
-    bj_httpd_drain(e->serve.httpd);
 }
 
 static void reload(struct exporter *e, uint64_t now)
@@ -95,17 +69,11 @@ static void reload(struct exporter *e, uint64_t now)
 
 static void take_signals(struct exporter *e, uint64_t now)
 {
-    struct signalfd_siginfo info;
-    while (read(e->signals, &info, sizeof(info)) == sizeof(info)) {
-        if (info.ssi_signo == SIGHUP) {
-            reload(e, now);
-        } else if (!e->stopping) {
-            bj_log(BJ_LOG_INFO, NULL, "stopping on signal %u", info.ssi_signo);
-            begin_stop(e, now);
-        } else {
-            e->stop_usec = now;
-        }
-    }
+    const bool stopping = e->main.stopping;
+    if (bj_main_signals(&e->main, now, FAREWELL_USEC))
+        reload(e, now);
+    if (e->main.stopping && !stopping)
+        bj_httpd_drain(e->serve.httpd);
 }
 
 /* Run a pass; errors are logged there. */
@@ -125,54 +93,41 @@ static void main_advance(uint64_t *due, uint64_t interval, uint64_t now)
     while (*due <= now);
 }
 
-/* Run it if it is due. Returns the earlier of next and its next due time. */
+/* Run passes and pushes that are due. Returns when the next one is. */
 static uint64_t run_timers(struct exporter *e, uint64_t now)
 {
-    uint64_t next = e->stopping ? e->stop_usec : UINT64_MAX;
-    if (!e->introduced) {
-        e->introduced = true;
+    uint64_t next = UINT64_MAX;
+    if (!e->started) {
+        e->started = true;
         bj_serve_pass(&e->serve, NULL);
-        bj_core_introduce(e->core);
     }
     if (e->sample_usec && e->sample_usec <= now) {
         bj_serve_pass(&e->serve, NULL);
         main_advance(&e->sample_usec, e->conf.interval_usec, now);
     }
-    if (e->push_usec && e->push_usec <= now && !e->stopping) {
+    if (e->push_usec && e->push_usec <= now && !e->main.stopping) {
         push(e);
         main_advance(&e->push_usec, e->conf.push.interval_usec, now);
     }
-    if (e->watchdog_usec && e->watchdog_usec <= now) {
-        notify("WATCHDOG=1");
-        e->watchdog_usec = now + e->watchdog_interval;
-    }
     if (e->sample_usec && e->sample_usec < next)
         next = e->sample_usec;
-    if (e->watchdog_usec && e->watchdog_usec < next)
-        next = e->watchdog_usec;
-    if (e->push_usec && !e->stopping && e->push_usec < next)
+    if (e->push_usec && !e->main.stopping && e->push_usec < next)
         next = e->push_usec;
     return next;
-}
-
-/* The time until then, in milliseconds for poll(2). */
-static int timeout(uint64_t next, uint64_t now)
-{
-    uint64_t ms = next > now ? (next - now + 999) / 1000 : 0;
-    return next == UINT64_MAX ? -1 : ms > INT_MAX ? INT_MAX : (int)ms;
 }
 
 static int loop(struct exporter *e, struct bj_err *err)
 {
     nfds_t n;
     uint64_t now = bj_clock_boot_usec();
-    while (!e->stopping ||
-           (bj_httpd_busy(e->serve.httpd) > 0 && now < e->stop_usec)) {
+    while (!e->main.stopping ||
+           (bj_httpd_busy(e->serve.httpd) > 0 && now < e->main.stop_usec)) {
         uint64_t next = run_timers(e, now);
         bj_serve_round(&e->serve);
         struct pollfd fds[1 + BJ_HTTPD_FDS] = {
-            {.fd = e->signals, .events = POLLIN}};
-        int r = bj_httpd_wait(e->serve.httpd, fds, 1, timeout(next, now), &n);
+            {.fd = e->main.signals, .events = POLLIN}};
+        int r = bj_httpd_wait(e->serve.httpd, fds, 1,
+                              bj_main_wait(&e->main, next, now), &n);
         if (r < 0)
             return bj_err_set(err, r, "poll");
         now = bj_clock_boot_usec();
@@ -189,25 +144,15 @@ static void stop(struct exporter *e)
     bj_push_free(e->push);
     bj_serve_free(&e->serve);
     bj_core_free(e->core);
-    if (e->signals >= 0)
-        close(e->signals);
+    bj_main_end(&e->main);
     bj_exporter_conf_free(&e->conf);
 }
 
 /* Print help or version; false: neither was requested. */
 static bool print_text(const struct bj_exporter_conf *c)
 {
-    struct bj_buf out = {0};
-    if (c->program.help)
-        bj_exporter_conf_help(strcmp(c->program.help, "all") == 0, &out);
-    else if (c->program.version)
-        bj_buf_printf(&out, "batchjob_exporter %s (%s)\n", bj_version,
-                      bj_revision);
-    else
-        return false;
-    fwrite(out.p, 1, out.len, stdout);
-    bj_buf_free(&out);
-    return true;
+    return bj_program_print(&c->program, "batchjob_exporter",
+                            bj_exporter_conf_help);
 }
 
 /* Load the options, or convert those of another exporter; *done: its help was
@@ -283,7 +228,7 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "check-config") == 0)
         return check_config(argc, argv);
-    struct exporter e = {.repeats = BJ_LOG_REPEATS_INIT, .signals = -1};
+    struct exporter e = {.repeats = BJ_LOG_REPEATS_INIT, .main.signals = -1};
     bj_program_malloc(BIG_BYTES);
     int r = main_run(&e, argc, argv);
     stop(&e);

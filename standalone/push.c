@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/fetch.h"
-#include "base/wait.h"
+#include "core/poller.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -61,18 +61,11 @@ const struct bj_opt bj_push_opts[] = {
 };
 
 struct bj_push {
-    struct bj_host host;
+    struct bj_poller poller; /* has its own lock */
     struct bj_fetch *fetch;
     char url[URL_BYTES];
     uint64_t timeout_usec;
-    pthread_t thread;
-    bool threaded;
-    atomic_bool abort;
-    /* Protected by lock. */
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
-    struct bj_buf page;
-    bool given, stop;
+    struct bj_buf page; /* under the lock: of the next push */
     /* Used by the thread only. */
     bool pushed, failing;
 };
@@ -93,13 +86,11 @@ int bj_push_check(const struct bj_push_conf *conf, struct bj_err *err)
 /* Logs the first error, and the first success after it. */
 static void push_note(struct bj_push *p, int r, const struct bj_err *err)
 {
-    char text[400], line[480];
     const bool failing = r < 0;
     if (failing != p->failing && r != -ECANCELED) {
-        snprintf(line, sizeof(line), "push: %s",
-                 failing ? bj_err_text(err, text, sizeof(text))
-                         : "works again");
-        p->host.log(p->host.ctx, failing ? BJ_LOG_WARN : BJ_LOG_INFO, line);
+        bj_host_log(&p->poller.host, failing ? BJ_LOG_WARN : BJ_LOG_INFO,
+                    failing ? err : NULL,
+                    failing ? "push" : "push: works again");
         p->failing = failing;
     }
 }
@@ -130,35 +121,41 @@ static void push(struct bj_push *p, const struct bj_buf *page)
 {
     const struct bj_slice none = {0}, body = {page->p, page->len};
     if (p->pushed &&
-        push_request(p, "DELETE", none, p->timeout_usec, &p->abort) == 0)
+        push_request(p, "DELETE", none, p->timeout_usec, &p->poller.stop) == 0)
         p->pushed = false;
     /* A failed push may still have reached the gateway. */
     if (body.n > 0 && push_request(p, "PUT", body, p->timeout_usec,
-                                   &p->abort) != -ECONNREFUSED)
+                                   &p->poller.stop) != -ECONNREFUSED)
         p->pushed = true;
 }
 
-static void *push_run(void *arg)
+static bool push_step(struct bj_worker *w)
 {
-    struct bj_push *p = arg;
-    pthread_mutex_lock(&p->lock);
-    while (!p->stop) {
-        if (!p->given) {
-            pthread_cond_wait(&p->wake, &p->lock);
-            continue;
-        }
-        struct bj_buf page = p->page;
-        p->page = (struct bj_buf){0};
-        p->given = false;
-        pthread_mutex_unlock(&p->lock);
-        push(p, &page);
-        bj_buf_free(&page);
-        pthread_mutex_lock(&p->lock);
-    }
-    pthread_mutex_unlock(&p->lock);
+    struct bj_push *p = (struct bj_push *)w->poller;
+    struct bj_buf page = p->page;
+    p->page = (struct bj_buf){0};
+    p->poller.due_usec = UINT64_MAX;
+    bj_worker_unlock(w);
+    push(p, &page);
+    bj_buf_free(&page);
+    return bj_worker_lock(w);
+}
+
+static bool push_finish(struct bj_worker *w)
+{
+    struct bj_push *p = (struct bj_push *)w->poller;
+    bj_worker_unlock(w);
     if (p->pushed)
         push_request(p, "DELETE", (struct bj_slice){0}, LAST_DELETE_USEC, NULL);
-    return NULL;
+    return bj_worker_lock(w);
+}
+
+static void push_gone(struct bj_poller *poller)
+{
+    struct bj_push *p = (struct bj_push *)poller;
+    bj_fetch_free(p->fetch);
+    bj_buf_free(&p->page);
+    free(p);
 }
 
 static void make_url(struct bj_push *p, const struct bj_push_conf *conf)
@@ -173,53 +170,39 @@ static void make_url(struct bj_push *p, const struct bj_push_conf *conf)
 int bj_push_new(const struct bj_push_conf *conf, const struct bj_host *host,
                 struct bj_push **ret, struct bj_err *err)
 {
+    static const struct bj_poller_work work = {.step = push_step,
+                                               .finish = push_finish,
+                                               .gone = push_gone,
+                                               .stop_usec = UINT64_MAX};
     struct bj_push *p = calloc(1, sizeof(*p));
-    if (!p || bj_wait_init(&p->lock, &p->wake) < 0) {
+    if (!p || bj_poller_init(&p->poller, &work, "bj-push", host, NULL) < 0) {
         free(p);
         return bj_err_set(err, -ENOMEM, "push");
     }
-    p->host = *host;
     p->timeout_usec = conf->interval_usec;
     make_url(p, conf);
     int r = bj_fetch_new(&p->fetch, err);
-    if (r == 0) {
-        r = host->thread(host->ctx, &p->thread, push_run, p, "bj-push");
-        p->threaded = r == 0;
-        if (r < 0)
-            bj_err_set(err, r, "push: cannot start the thread");
-    }
-    if (r < 0) {
+    if (r == 0 && (r = bj_poller_start(&p->poller)) < 0)
+        bj_err_set(err, r, "push: cannot start the thread");
+    if (r < 0)
         bj_push_free(p);
-        return r;
-    }
-    *ret = p;
-    return 0;
+    else
+        *ret = p;
+    return r;
 }
 
 void bj_push_page(struct bj_push *p, struct bj_buf *page)
 {
-    pthread_mutex_lock(&p->lock);
+    pthread_mutex_lock(p->poller.lock);
     bj_buf_free(&p->page);
     p->page = *page;
-    p->given = true;
     *page = (struct bj_buf){0};
-    pthread_cond_signal(&p->wake);
-    pthread_mutex_unlock(&p->lock);
+    bj_poller_wake(&p->poller);
+    pthread_mutex_unlock(p->poller.lock);
 }
 
 void bj_push_free(struct bj_push *p)
 {
-    if (!p)
-        return;
-    atomic_store(&p->abort, true);
-    pthread_mutex_lock(&p->lock);
-    p->stop = true;
-    pthread_cond_signal(&p->wake);
-    pthread_mutex_unlock(&p->lock);
-    if (p->threaded)
-        pthread_join(p->thread, NULL);
-    bj_fetch_free(p->fetch);
-    bj_buf_free(&p->page);
-    bj_wait_destroy(&p->lock, &p->wake);
-    free(p);
+    if (p)
+        bj_poller_free(&p->poller);
 }

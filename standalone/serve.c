@@ -2,7 +2,6 @@
 
 #include "base/accept.h"
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/program.h"
 #include "base/version.h"
 #include "standalone/html.h"
@@ -25,8 +24,6 @@ int bj_serve_pass(struct bj_serve *s, struct bj_err *err)
     bj_snap_unref(s->snap);
     s->snap = NULL;
     int r = bj_core_pass(s->core, &s->snap, &why);
-    if (r < 0 && s->failure.code == 0)
-        bj_log(BJ_LOG_ERROR, &why, "pass failed");
     if (s->passes++ % TRIM_PASSES == TRIM_FIRST)
         bj_trim();
     s->failure = why;

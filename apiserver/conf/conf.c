@@ -295,6 +295,13 @@ void bj_api_conf_help(bool all, struct bj_buf *out)
     struct bj_api_conf c;
     struct bj_optset sets[BJ_API_SETS];
     bj_api_conf_sets(&c, sets);
+    bj_buf_str(
+        out,
+        "Usage: batchjob_stats_server [OPTION]...\n"
+        "       batchjob_stats_server check-config [--online] [OPTION]...\n"
+        "       batchjob_stats_server make-token USER [EXPIRES]\n"
+        "       batchjob_stats_server write-access [OPTION]...\n"
+        "HTTP API and web pages for the accounting of batch jobs.\n");
     bj_opt_help_groups(sets, BJ_API_SETS, all, out);
     if (!all)
         bj_buf_str(out, "\n--help=all shows all options.\n");

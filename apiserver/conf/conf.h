@@ -56,7 +56,7 @@ enum { BJ_API_SETS = 4 };
 void bj_api_conf_sets(struct bj_api_conf *conf,
                       struct bj_optset sets[BJ_API_SETS]);
 
-/* Append the options for --help; rare ones only with all. */
+/* Append the text of --help, or of --help=all. */
 void bj_api_conf_help(bool all, struct bj_buf *out);
 
 #endif

@@ -11,18 +11,15 @@
 #include "base/log.h"
 #include "base/program.h"
 #include "base/secret.h"
-#include "base/version.h"
 #include "report/pdf/draw.h"
 #include "statsdb/daemon/check.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -94,10 +91,8 @@ struct program {
     struct bj_api_conf *conf; /* options, until the server owns them */
     struct bj_server server;
     bool made; /* the server was made */
-    int signals;
+    struct bj_main main;
     char *socket; /* path of the socket, which is removed at the end */
-    bool stopping;
-    uint64_t stop_usec; /* deadline for responses in progress */
 };
 
 static int open_addresses(struct program *p, struct bj_err *err)
@@ -211,45 +206,22 @@ static void reload(struct program *p)
 /* --- the loop --------------------------------------------------------------
  */
 
-/* Send a state to systemd, if it started the program. */
-static void notify(const char *state)
-{
-    struct bj_err err = {0};
-    if (bj_notify(state, &err) < 0)
-        bj_log(BJ_LOG_WARN, &err, "notification of systemd");
-}
-
 static void take_signals(struct program *p, uint64_t now)
 {
-    struct signalfd_siginfo info;
-    while (read(p->signals, &info, sizeof(info)) == sizeof(info)) {
-        if (info.ssi_signo == SIGHUP) {
-            reload(p);
-        } else if (!p->stopping) {
-            bj_log(BJ_LOG_INFO, NULL, "stopping on signal %u", info.ssi_signo);
-            notify("STOPPING=1");
-            p->stopping = true;
-            p->stop_usec = now + FAREWELL_USEC;
-            bj_httpd_drain(p->server.httpd);
-        } else {
-            p->stop_usec = now;
-        }
-    }
-}
-
-static int wait_ms(const struct program *p, uint64_t now)
-{
-    if (!p->stopping)
-        return -1;
-    return p->stop_usec > now ? (int)((p->stop_usec - now + 999) / 1000) : 0;
+    const bool stopping = p->main.stopping;
+    if (bj_main_signals(&p->main, now, FAREWELL_USEC))
+        reload(p);
+    if (p->main.stopping && !stopping)
+        bj_httpd_drain(p->server.httpd);
 }
 
 static int loop(struct program *p, struct bj_err *err)
 {
     uint64_t now = bj_clock_boot_usec();
-    while (!p->stopping ||
-           (bj_httpd_busy(p->server.httpd) > 0 && now < p->stop_usec)) {
-        int r = bj_server_turn(&p->server, p->signals, wait_ms(p, now));
+    while (!p->main.stopping ||
+           (bj_httpd_busy(p->server.httpd) > 0 && now < p->main.stop_usec)) {
+        int r = bj_server_turn(&p->server, p->main.signals,
+                               bj_main_wait(&p->main, UINT64_MAX, now));
         if (r < 0)
             return bj_err_set(err, r, "poll");
         now = bj_clock_boot_usec();
@@ -266,25 +238,8 @@ static int loop(struct program *p, struct bj_err *err)
 /* Print --help or --version.  False: neither was requested. */
 static bool print_text(const struct bj_api_conf *c)
 {
-    struct bj_buf out = {0};
-    if (c->program.help) {
-        bj_buf_str(
-            &out,
-            "Usage: batchjob_stats_server [OPTION]...\n"
-            "       batchjob_stats_server check-config [--online] [OPTION]...\n"
-            "       batchjob_stats_server make-token USER [EXPIRES]\n"
-            "       batchjob_stats_server write-access [OPTION]...\n"
-            "HTTP API and web pages for the accounting of batch jobs.\n");
-        bj_api_conf_help(strcmp(c->program.help, "all") == 0, &out);
-    } else if (c->program.version) {
-        bj_buf_printf(&out, "batchjob_stats_server %s (%s)\n", bj_version,
-                      bj_revision);
-    } else {
-        return false;
-    }
-    fwrite(out.p, 1, out.len, stdout);
-    bj_buf_free(&out);
-    return true;
+    return bj_program_print(&c->program, "batchjob_stats_server",
+                            bj_api_conf_help);
 }
 
 static int main_run(struct program *p)
@@ -302,8 +257,8 @@ static int main_run(struct program *p)
     bj_program_log(&p->conf->program);
     bj_program_files();
     bj_db_own_threads();
-    r = p->signals = bj_program_signals(&err);
-    if (r >= 0) {
+    r = bj_main_begin(&p->main, &err);
+    if (r == 0) {
         p->made = true;
         r = bj_server_init(&p->server, p->conf, bj_endpoint_tables, &err);
         p->conf = NULL;
@@ -314,7 +269,7 @@ static int main_run(struct program *p)
     if (r == 0) {
         check_store(p);
         bj_trim();
-        notify("READY=1");
+        bj_main_ready(&p->main);
         r = loop(p, &err);
     }
     if (r < 0)
@@ -491,7 +446,7 @@ int main(int argc, char **argv)
         return write_access(argc, argv);
     if (argc == 2 && strcmp(argv[1], BJ_DRAW_COMMAND) == 0)
         return bj_draw_process();
-    struct program p = {.argc = argc, .argv = argv, .signals = -1};
+    struct program p = {.argc = argc, .argv = argv, .main.signals = -1};
     bj_program_malloc(BIG_BYTES);
     int r = main_run(&p);
     if (p.socket)
@@ -501,8 +456,7 @@ int main(int argc, char **argv)
      * exit. */
     if (p.made && !bj_server_free(&p.server, RETRY_SEC))
         _exit(r < 0);
-    if (p.signals >= 0)
-        close(p.signals);
+    bj_main_end(&p.main);
     drop_conf(p.conf);
     return r < 0 ? 1 : 0;
 }

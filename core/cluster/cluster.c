@@ -62,11 +62,9 @@ static int cluster_kind_of(int code)
 static void cluster_log_change(struct bj_cluster *c, enum bj_cluster_source id,
                                const struct bj_err *err)
 {
-    char text[400], line[480];
-    snprintf(line, sizeof(line), "cluster, %s: %s", bj_cluster_readers[id].name,
-             err ? bj_err_text(err, text, sizeof(text)) : "works again");
-    c->poller.host.log(c->poller.host.ctx, err ? BJ_LOG_WARN : BJ_LOG_INFO,
-                       line);
+    bj_host_log(&c->poller.host, err ? BJ_LOG_WARN : BJ_LOG_INFO, err,
+                err ? "cluster, %s" : "cluster, %s: works again",
+                bj_cluster_readers[id].name);
 }
 
 /* Until the name is known, the sources of the name and those that need it are

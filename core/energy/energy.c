@@ -195,15 +195,6 @@ struct bj_energy {
     } node[BJ_COPIES];
 };
 
-static void log_message(struct bj_energy *e, enum bj_log_level level,
-                        const struct bj_err *err)
-{
-    char text[400], line[480];
-    snprintf(line, sizeof(line), "energy: %s",
-             err->code ? bj_err_text(err, text, sizeof(text)) : err->msg);
-    e->host.log(e->host.ctx, level, line);
-}
-
 static enum bj_policy policy_of(const char *name)
 {
     for (int p = 0; name && p < BJ_POLICIES; p++)
@@ -307,7 +298,7 @@ static void load_state(struct bj_energy *e, struct bj_slice *ret_extra)
     int r = bj_state_open(e->conf->energy.state_file, &e->state, &text, &err);
     if (r < 0) {
         bj_err_wrap(&err, r, "totals are lost when this process ends");
-        log_message(e, BJ_LOG_WARN, &err);
+        bj_host_log(&e->host, BJ_LOG_WARN, &err, "energy");
         return;
     }
     if (text.n == 0)
@@ -316,7 +307,7 @@ static void load_state(struct bj_energy *e, struct bj_slice *ret_extra)
                        &same, &err);
     if (r < 0) {
         bj_state_keep_aside(e->state, &err);
-        log_message(e, BJ_LOG_WARN, &err);
+        bj_host_log(&e->host, BJ_LOG_WARN, &err, "energy");
     } else if (same) {
         bj_meters_load(e->meters, extra);
         load_gpu_total(e, extra);

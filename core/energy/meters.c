@@ -39,11 +39,8 @@ struct bj_slot {
 static void meters_log_change(struct bj_slot *s, const char *name,
                               const struct bj_err *err)
 {
-    char text[400], line[480];
-    snprintf(line, sizeof(line), "power meter %s: %s", name,
-             err ? bj_err_text(err, text, sizeof(text)) : "works");
-    s->poller.host.log(s->poller.host.ctx, err ? BJ_LOG_WARN : BJ_LOG_INFO,
-                       line);
+    bj_host_log(&s->poller.host, err ? BJ_LOG_WARN : BJ_LOG_INFO, err,
+                err ? "power meter %s" : "power meter %s: works", name);
 }
 
 /* Most machines lack most meters, so a missing meter is logged only if the
@@ -104,11 +101,10 @@ static void forget_positions(struct bj_slot_view *v)
 /* Log the first implausible reading of a zone. */
 static void log_held(struct bj_slot *s, const struct bj_meter_zone *z)
 {
-    char line[BJ_ACCUM_TEXT + 120];
-    int n = snprintf(line, sizeof(line),
-                     "power meter %s: zone %s: ", s->kind->name, z->name);
-    bj_accum_held_text(&z->accum, line + n, sizeof(line) - (size_t)n);
-    s->poller.host.log(s->poller.host.ctx, BJ_LOG_WARN, line);
+    char text[BJ_ACCUM_TEXT];
+    bj_accum_held_text(&z->accum, text, sizeof(text));
+    bj_host_log(&s->poller.host, BJ_LOG_WARN, NULL,
+                "power meter %s: zone %s: %s", s->kind->name, z->name, text);
 }
 
 static void take_sample(struct bj_slot *s, uint64_t now_usec)
@@ -651,14 +647,13 @@ static void add_slot(struct bj_meters *m, size_t i,
 static void log_low(struct bj_meters *m, const struct balance *b,
                     const struct bj_slot_view *v)
 {
-    char line[240];
     uint64_t usec = b->span_usec ? b->span_usec : 1; /* uJ / us is W */
-    snprintf(line, sizeof(line),
-             "power meter %s: its power of the node, %llu W, is below that of "
-             "the parts, %llu W: not used as the node's",
-             v->kind->name, (unsigned long long)(b->node_uj / usec),
-             (unsigned long long)(b->parts_uj / usec));
-    m->host.log(m->host.ctx, BJ_LOG_WARN, line);
+    bj_host_log(
+        &m->host, BJ_LOG_WARN, NULL,
+        "power meter %s: its power of the node, %llu W, is below that of "
+        "the parts, %llu W: not used as the node's",
+        v->kind->name, (unsigned long long)(b->node_uj / usec),
+        (unsigned long long)(b->parts_uj / usec));
 }
 
 /* Less than nine tenths of the parts is not the node; a meter that measures at

@@ -535,10 +535,9 @@ static void gpus_count(struct bj_gpus *g, struct bj_gpu_dev *d)
     d->errors += d->energy.implausible - before;
     if (before > 0)
         return;
-    char line[BJ_ACCUM_TEXT + BJ_GPU_TEXT + 20];
-    int n = snprintf(line, sizeof(line), "GPU %s: ", d->now.uuid);
-    bj_accum_held_text(&d->energy, line + n, sizeof(line) - (size_t)n);
-    g->host.log(g->host.ctx, BJ_LOG_WARN, line);
+    char text[BJ_ACCUM_TEXT];
+    bj_accum_held_text(&d->energy, text, sizeof(text));
+    bj_host_log(&g->host, BJ_LOG_WARN, NULL, "GPU %s: %s", d->now.uuid, text);
 }
 
 /* Take a new set.  First mark which devices exist, so that a new device does

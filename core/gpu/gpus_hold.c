@@ -401,7 +401,6 @@ static void count_conflict(struct bj_gpus *g, struct bj_gpu_hold *h,
         [BJ_GPU_STRAY] = "uses it without an allocation",
         [BJ_GPU_DOUBLE] = "has it at the same time as another job, and neither "
                           "requested sharing"};
-    char line[480];
     if (conflict == BJ_GPU_AGREED) {
         h->logged = false;
         return;
@@ -411,9 +410,8 @@ static void count_conflict(struct bj_gpus *g, struct bj_gpu_hold *h,
     h->logged = true;
     g->conflicts[conflict]++;
     struct bj_slice id = h->track->ident->f[BJ_ID_JOBID];
-    snprintf(line, sizeof(line), "GPU %s: job %.*s %s", g->dev[h->dev].now.uuid,
-             (int)id.n, id.p, text[conflict]);
-    g->host.log(g->host.ctx, BJ_LOG_WARN, line);
+    bj_host_log(&g->host, BJ_LOG_WARN, NULL, "GPU %s: job %.*s %s",
+                g->dev[h->dev].now.uuid, (int)id.n, id.p, text[conflict]);
 }
 
 static bool runs_on(const struct bj_gpu_set *set, struct bj_track *const *owner,

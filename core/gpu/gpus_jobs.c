@@ -358,12 +358,11 @@ bool bj_gpus_lists(const struct bj_gpu_set *set, const char *uuid)
 
 static void log_missing(struct bj_gpus *g, const struct bj_gpu_dev *d)
 {
-    char line[BJ_GPU_TEXT + 120];
-    snprintf(line, sizeof(line),
-             "GPU %s is no longer listed by its driver; the others keep their "
-             "numbers",
-             d->now.uuid);
-    g->host.log(g->host.ctx, BJ_LOG_WARN, line);
+    bj_host_log(
+        &g->host, BJ_LOG_WARN, NULL,
+        "GPU %s is no longer listed by its driver; the others keep their "
+        "numbers",
+        d->now.uuid);
 }
 
 /* Whether the set has a device without a number, or two with the same. */
@@ -543,7 +542,6 @@ static bool unresolved(const struct bj_gpus *g, const struct bj_gpu_claim *c,
 /* Count and log a job once if a GPU that it names cannot be found. */
 static void gpus_jobs_check(struct bj_gpus *g, struct bj_gpu_job *j)
 {
-    char line[200];
     if (j->unresolved || !(unresolved(g, &j->claim, &j->claim_named) ||
                            unresolved(g, &j->allot, &j->allot_named) ||
                            unresolved(g, &j->file, &j->file_named)))
@@ -551,11 +549,10 @@ static void gpus_jobs_check(struct bj_gpus *g, struct bj_gpu_job *j)
     j->unresolved = true;
     g->conflicts[BJ_GPU_UNRESOLVED]++;
     struct bj_slice id = j->track->ident->f[BJ_ID_JOBID];
-    snprintf(line, sizeof(line),
-             "job %.*s has a GPU that cannot be found among those that the "
-             "drivers list",
-             (int)id.n, id.p);
-    g->host.log(g->host.ctx, BJ_LOG_WARN, line);
+    bj_host_log(&g->host, BJ_LOG_WARN, NULL,
+                "job %.*s has a GPU that cannot be found among those that the "
+                "drivers list",
+                (int)id.n, id.p);
 }
 
 /* Whether the scheduler's numbers are usable for the devices of a set: if some

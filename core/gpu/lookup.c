@@ -515,8 +515,8 @@ static void log_once(struct bj_gpu_lookup *a, bool fails, bool *logged,
     if (!news)
         return;
     pthread_mutex_unlock(a->poller.lock);
-    a->poller.host.log(a->poller.host.ctx, BJ_LOG_WARN,
-                       bj_err_text(err, text, sizeof(text)));
+    bj_host_log(&a->poller.host, BJ_LOG_WARN, NULL, "%s",
+                bj_err_text(err, text, sizeof(text)));
     pthread_mutex_lock(a->poller.lock);
 }
 
@@ -664,20 +664,19 @@ void bj_gpu_lookup_free(struct bj_gpu_lookup *a)
  * thread continues. */
 static void replace_stuck(struct bj_gpu_lookup *a)
 {
-    char line[200];
     if (!bj_poller_replace(&a->poller))
         return;
-    const char *job = a->now ? a->now->jobid : "none";
-    snprintf(line, sizeof(line),
-             "GPUs of jobs: no answer about job %.100s, continuing without it",
-             job);
+    char job[104];
+    snprintf(job, sizeof(job), "%s", a->now ? a->now->jobid : "none");
     if (a->now) {
         a->now->claim.failed = true;
         a->now->has_result = true;
     }
     a->now = NULL;
     pthread_mutex_unlock(a->poller.lock);
-    a->poller.host.log(a->poller.host.ctx, BJ_LOG_WARN, line);
+    bj_host_log(&a->poller.host, BJ_LOG_WARN, NULL,
+                "GPUs of jobs: no answer about job %s, continuing without it",
+                job);
     pthread_mutex_lock(a->poller.lock);
 }
 

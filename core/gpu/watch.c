@@ -5,7 +5,6 @@
 #include "core/poller.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,11 +30,8 @@ struct bj_gpu_watch {
 
 static void watch_log_change(struct bj_gpu_watch *w, const struct bj_err *err)
 {
-    char text[400], line[480];
-    snprintf(line, sizeof(line), "GPU source %s: %s", w->kind->name,
-             err ? bj_err_text(err, text, sizeof(text)) : "works");
-    w->poller.host.log(w->poller.host.ctx, err ? BJ_LOG_WARN : BJ_LOG_INFO,
-                       line);
+    bj_host_log(&w->poller.host, err ? BJ_LOG_WARN : BJ_LOG_INFO, err,
+                err ? "GPU source %s" : "GPU source %s: works", w->kind->name);
 }
 
 /* Strings of an environment. */

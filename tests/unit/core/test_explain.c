@@ -75,14 +75,18 @@ static void test_introduce(void **state)
     struct rig r;
     char want[400];
     start(&r, false);
-    bj_core_introduce(r.core);
-    assert_true(strncmp(r.log, "2 batchjob ", 11) == 0);
+    rig_pass(&r);
+    assert_true(strncmp(r.start, "2 batchjob ", 11) == 0);
     snprintf(want, sizeof(want),
              "; cgroup: v2 at %s; jobs found: slurm; collectors: cpu, memory",
              r.conf.cgroupfs);
-    if (!strstr(r.log, want) ||
-        !strstr(r.log, "; meters: none; final records: off\n"))
-        fail_msg("%s", r.log);
+    if (!strstr(r.start, want) ||
+        !strstr(r.start, "; meters: none; final records: off\n"))
+        fail_msg("%s", r.start);
+    /* once only */
+    *r.start = '\0';
+    rig_pass(&r);
+    assert_string_equal(r.start, "");
     rig_stop(&r);
     tmp_gone();
 }

@@ -12,7 +12,8 @@ struct rig {
     struct bj_core *core;
     struct bj_snap *snap; /* of the last pass; freed by the next */
     atomic_uint threads;  /* started by the core */
-    char log[4096];       /* messages of the core, one per line */
+    char start[1024];     /* message of the first pass */
+    char log[4096];       /* other messages of the core, one per line */
 };
 
 /* Set options from "name=value" strings, up to NULL, then create the core. */

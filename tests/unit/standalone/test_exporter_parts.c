@@ -3,8 +3,8 @@
 #include "base/gzip.h"
 #include "base/listen.h"
 #include "base/program.h"
-#include "standalone/host.h"
-#include "standalone/privileges.h"
+#include "core/host.h"
+#include "core/privileges.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

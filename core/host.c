@@ -1,13 +1,32 @@
-#include "standalone/host.h"
+#include "core/host.h"
 
 #include "base/clock.h"
 #include "base/thread.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { STACK_BYTES = 256 * 1024, REPEATS_USEC = 60 * 1000000 };
+enum {
+    STACK_BYTES = 256 * 1024,
+    REPEATS_USEC = 60 * 1000000,
+    LINE_BYTES = 1400,
+};
+
+void bj_host_log(const struct bj_host *host, enum bj_log_level level,
+                 const struct bj_err *err, const char *fmt, ...)
+{
+    char line[LINE_BYTES], text[400];
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(line, sizeof(line), fmt, ap);
+    va_end(ap);
+    if (err && n >= 0 && (size_t)n < sizeof(line))
+        snprintf(line + n, sizeof(line) - (size_t)n, ": %s",
+                 bj_err_text(err, text, sizeof(text)));
+    host->log(host->ctx, level, line);
+}
 
 static int host_thread(void *ctx, pthread_t *ret, void *(*fn)(void *),
                        void *arg, const char *name)

@@ -1,9 +1,10 @@
-/* Data that the exporter cannot read with its privileges. */
-#ifndef BJ_STANDALONE_PRIVILEGES_H
-#define BJ_STANDALONE_PRIVILEGES_H
+/* Data that the process cannot read with its privileges. */
+#ifndef BJ_CORE_PRIVILEGES_H
+#define BJ_CORE_PRIVILEGES_H
 
 #include "base/slice.h"
 #include "core/conf.h"
+#include "core/host.h"
 
 /* Data that cannot be read, and the privilege it needs. */
 struct bj_unreadable {
@@ -21,6 +22,6 @@ unsigned bj_privileges_missing(const struct bj_conf *conf,
                                struct bj_unreadable ret[BJ_UNREADABLE_MAX]);
 
 /* Read both files and log a warning for each entry. */
-void bj_privileges_warn(const struct bj_conf *conf);
+void bj_privileges_warn(const struct bj_conf *conf, const struct bj_host *host);
 
 #endif

@@ -1,7 +1,6 @@
-#include "standalone/privileges.h"
+#include "core/privileges.h"
 
 #include "base/file.h"
-#include "base/log.h"
 
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -110,7 +109,7 @@ unsigned bj_privileges_missing(const struct bj_conf *conf,
     return n;
 }
 
-void bj_privileges_warn(const struct bj_conf *conf)
+void bj_privileges_warn(const struct bj_conf *conf, const struct bj_host *host)
 {
     enum { STATUS_BYTES = 8192, MOUNTS_BYTES = 1 << 20 };
     char status[STATUS_BYTES];
@@ -124,6 +123,7 @@ void bj_privileges_warn(const struct bj_conf *conf)
                          &m, NULL);
     unsigned n = bj_privileges_missing(conf, s, m, list);
     for (unsigned i = 0; i < n; i++)
-        bj_log(BJ_LOG_WARN, NULL, "%s; needs %s", list[i].what, list[i].cure);
+        bj_host_log(host, BJ_LOG_WARN, NULL, "%s; needs %s", list[i].what,
+                    list[i].cure);
     free(mounts);
 }

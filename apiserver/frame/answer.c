@@ -37,7 +37,8 @@ void bj_request_log_begin(struct bj_request_log *l, const struct bj_call *c,
     l->method = method_name(c->req->method);
     l->endpoint = c->endpoint ? c->endpoint->path : "?";
     l->admin = c->identity.admin;
-    l->status = c->reply->status;
+    /* the HTTP server sends an error instead of a body without memory */
+    l->status = c->reply->body.failed ? 500 : c->reply->status;
     l->start_usec = start_usec;
     l->count = count;
 }
@@ -419,7 +420,7 @@ void bj_answer_end(struct bj_call *c)
     struct bj_request_log l;
     bj_request_log_begin(&l, c, &c->worker->server->count[t->at],
                          t->start_usec);
-    bj_request_log_end(&l, c->reply->body.len);
+    bj_request_log_end(&l, c->reply->body.failed ? 0 : c->reply->body.len);
     bj_texts_use(NULL);
     bj_texts_unref(c->texts);
     c->texts = NULL;

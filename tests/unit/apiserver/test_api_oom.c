@@ -355,8 +355,14 @@ static unsigned answer(struct bj_api_worker *worker, const char *path,
     *body = t.reply.body;
     assert_true(body->failed || body->len > 0);
     assert_false(t.counted);
-    /* A failed body is sent as status 500. */
-    return body->failed ? 500 : t.reply.status;
+    /* A failed body is sent, logged and counted as status 500. */
+    struct bj_api_count count = {{0}, 0};
+    struct bj_request_log l;
+    bj_request_log_begin(&l, &t.call, &count, 0);
+    bj_request_log_end(&l, 0);
+    assert_int_equal(l.status, body->failed ? 500 : t.reply.status);
+    assert_int_equal(count.n[l.status / 100], 1);
+    return l.status;
 }
 
 static bool same(const struct bj_buf *a, const struct bj_buf *b)

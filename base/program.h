@@ -60,17 +60,17 @@ struct bj_main {
  * on, and ignore SIGPIPE.  0 or -errno. */
 int bj_main_begin(struct bj_main *m, struct bj_err *err);
 
-/* Tell systemd that the daemon serves now, and start its watchdog. */
+/* Report to systemd that the daemon serves now, and start its watchdog. */
 void bj_main_ready(struct bj_main *m);
 
-/* Read the signals that have arrived.  The first SIGTERM or SIGINT is logged,
- * systemd is told, and the daemon has farewell_usec to finish; the second one
- * ends that time.  True: SIGHUP has arrived. */
+/* Read the signals that have arrived.  The first SIGTERM or SIGINT is logged
+ * and reported to systemd, and the daemon has farewell_usec to finish; the
+ * second one ends that time.  True: SIGHUP has arrived. */
 bool bj_main_signals(struct bj_main *m, uint64_t now_usec,
                      uint64_t farewell_usec);
 
-/* Tell the watchdog when it is due.  The earlier of next_usec, the next message
- * and the end, as time for poll(2) in milliseconds; -1: no limit. */
+/* Report to the watchdog when it is due.  The earlier of next_usec, the next
+ * message and the end, as time for poll(2) in milliseconds; -1: no limit. */
 int bj_main_wait(struct bj_main *m, uint64_t next_usec, uint64_t now_usec);
 
 void bj_main_end(struct bj_main *m);

@@ -23,7 +23,7 @@ struct bj_host {
     bool debug; /* lines of level debug are wanted */
 };
 
-/* Log a line: the message, and behind it ": " and the text of err, if that is
+/* Log a line: the message, and after it ": " and the text of err, if that is
  * not NULL.  At most 1400 bytes. */
 void bj_host_log(const struct bj_host *host, enum bj_log_level level,
                  const struct bj_err *err, const char *fmt, ...)

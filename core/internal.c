@@ -5,7 +5,6 @@
 #include "base/text.h"
 #include "core/cluster/cluster.h"
 
-
 const char *const bj_run_names[BJ_RUNS] = {
     [BJ_COLLECT_CPU] = "cpu",
     [BJ_COLLECT_MEMORY] = "memory",

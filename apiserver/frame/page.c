@@ -124,6 +124,26 @@ void bj_page_time(struct bj_buf *b, int64_t sec)
                   stamp + 11);
 }
 
+/* The name of the job as a link, and its id; of a job without name its id. */
+static void put_named(struct bj_buf *b, const struct bj_cell *id,
+                      const struct bj_cells *row, const char *to_root)
+{
+    const struct bj_cell *name = bj_cells_get(row, "name"),
+                         *key = bj_cells_get(row, "key");
+    const bool has_name = !bj_cell_is_empty(name);
+    bj_buf_printf(b, "<a href=\"%sjobs/", to_root);
+    if (key)
+        bj_url_text(b, key->text);
+    bj_buf_str(b, "\"><bdi>");
+    bj_html_text(b, has_name ? name->text : id->text);
+    bj_buf_str(b, "</bdi></a>");
+    if (has_name) {
+        bj_buf_str(b, " <small>");
+        bj_html_text(b, id->text);
+        bj_buf_str(b, "</small>");
+    }
+}
+
 static void put_link(struct bj_buf *b, const struct bj_cell *v,
                      const struct bj_cells *row, const char *to_root)
 {
@@ -203,7 +223,11 @@ static void page_put_text(struct bj_buf *b, enum bj_page_form form,
                           const struct bj_cell *v)
 {
     if (form == BJ_SHOW_STATE) {
-        bj_widget_state(b, v->text);
+        const enum bj_look severity = bj_look_of_severity(v->text);
+        if (severity != BJ_LOOK_NONE)
+            bj_widget_severity(b, severity);
+        else
+            bj_widget_state(b, v->text);
         return;
     }
     int64_t n;
@@ -360,6 +384,8 @@ void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
         bj_page_time(b, v->number);
     else if (form == BJ_SHOW_JOB)
         put_link(b, v, row, to_root);
+    else if (form == BJ_SHOW_NAMED)
+        put_named(b, v, row, to_root);
     else if (form == BJ_SHOW_FINDINGS && v->kind == BJ_CELL_TEXT)
         put_findings(b, v->text, at);
     else if (form == BJ_SHOW_GROUP && v->kind == BJ_CELL_TEXT)
@@ -395,8 +421,16 @@ static const char *class_of(enum bj_page_form form)
     case BJ_SHOW_APPLICATION:
     case BJ_SHOW_FINDINGS:
     case BJ_SHOW_REASON:
-        return " class=\"s\"";
+        return " class=\"wrap w\"";
     case BJ_SHOW_TEXT:
+        return " class=\"cut\"";
+    case BJ_SHOW_NAMED:
+        return " class=\"wrap w\"";
+    case BJ_SHOW_PERCENT:
+    case BJ_SHOW_MEMORY:
+    case BJ_SHOW_GPU:
+    case BJ_SHOW_TIME_USED:
+    case BJ_SHOW_PART:
     case BJ_SHOW_GROUP:
     case BJ_SHOW_TIME:
     case BJ_SHOW_STATE:
@@ -558,7 +592,8 @@ static void put_places(struct bj_call *c, const char *to_root)
     static const struct {
         const char *path, *name;
         enum { ALL, COORDINATORS, ADMINS } audience;
-    } places[] = {{"jobs", "Jobs", ALL},
+    } places[] = {{"home", "Home", ALL},
+                  {"jobs", "Jobs", ALL},
                   {"queue", "Queue", ALL},
                   {"findings", "Findings", ALL},
                   {"usage", "Usage", ALL},

@@ -12,11 +12,12 @@
 enum bj_page_form {
     BJ_SHOW_TEXT,
     BJ_SHOW_SENTENCE,    /* in full, over several lines */
-    BJ_SHOW_STATE,       /* state of a job */
+    BJ_SHOW_STATE,       /* state of a job, or a severity */
     BJ_SHOW_GROUP,       /* a group of usage, as a link to its parts */
     BJ_SHOW_FACULTY,     /* faculty of an account; "others" if it has none */
     BJ_SHOW_APPLICATION, /* of jobs; "not recognised" if it is unknown */
     BJ_SHOW_JOB,         /* a link to the page of the job in the column "key" */
+    BJ_SHOW_NAMED,       /* the same with the job's name, from "name" */
     BJ_SHOW_USER,        /* links to lists of jobs */
     BJ_SHOW_ACCOUNT,
     BJ_SHOW_PARTITION,

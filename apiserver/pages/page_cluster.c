@@ -121,7 +121,7 @@ static void put_now(struct bj_buf *b, const struct bj_grid *g)
     }
     cluster_put_head(b, has);
     for (unsigned i = 0; i < n; i++) {
-        bj_local_html(b, "<tr><td class=\"s\" data-l=\"{State}\">");
+        bj_local_html(b, "<tr><td class=\"wrap\" data-l=\"{State}\">");
         put_state(b, row[i]->label);
         bj_buf_str(b, "</td>");
         for (unsigned k = 0; k < COLUMNS; k++) {

@@ -47,7 +47,7 @@ static void compare_put_row(void *ctx, const struct bj_cells *row)
 {
     struct table *t = ctx;
     for (unsigned i = 0; i < LINES; i++) {
-        bj_buf_str(&t->line[i], "<td class=\"s\">");
+        bj_buf_str(&t->line[i], "<td class=\"wrap\">");
         bj_page_value(&t->line[i], &lines[i], row,
                       &(struct bj_page_place){.to_root = ""});
         bj_buf_str(&t->line[i], "</td>");
@@ -73,7 +73,7 @@ static int compare_add_job(struct bj_call *c, struct bj_slice name,
     if (r == 0)
         r = bj_job_report(c, f.job, &report);
     if (r == 0) {
-        bj_buf_str(&t->line[VERDICT], "<td class=\"s\">");
+        bj_buf_str(&t->line[VERDICT], "<td class=\"wrap\">");
         bj_html_text(&t->line[VERDICT], report.verdict.wrong);
         bj_buf_str(&t->line[VERDICT], "</td>");
     }

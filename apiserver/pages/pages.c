@@ -9,21 +9,8 @@
 
 int bj_page_root(struct bj_call *c)
 {
-    bj_page_open(c, bj_local("Batch jobs"), "");
-    bj_local_html(
-        &c->reply->body,
-        "<ul><li><a href=\"jobs\">{Jobs}</a></li><li><a "
-        "href=\"queue\">{Queue}</a></li><li><a "
-        "href=\"findings\">{Findings}</a></li><li><a "
-        "href=\"usage\">{Usage}</a></li><li><a href=\"cluster\">{Cluster}</a>: "
-        "{nodes by state}</li><li><a href=\"support\">{Support}</a>: {running "
-        "jobs with findings, who leaves most unused}</li><li><a "
-        "href=\"management\">{Management}</a>: {usage by faculty, account and "
-        "month}</li><li><a href=\"gpus\">{GPUs}</a>: {use of all GPUs "
-        "(admins)}</li><li><a href=\"compare\">{Compare jobs}</a></li><li><a "
-        "href=\"api/v1/openapi.json\">{API description "
-        "(OpenAPI)}</a></li></ul>\n");
-    bj_page_close(c);
+    c->reply->status = 303;
+    bj_call_header(c, "Location", "home");
     return 0;
 }
 

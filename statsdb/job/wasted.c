@@ -78,35 +78,64 @@ static int64_t unused_mib_sec(int64_t bytes, int64_t elapsed, int64_t ppm)
                                        MICRO - ppm, MICRO);
 }
 
+/* MiB seconds that the job held; BJ_SQL_NULL: not known. */
+static int64_t held_mib_sec(int64_t bytes, int64_t elapsed)
+{
+    return bytes < 0 || elapsed < 0 ? BJ_SQL_NULL
+                                    : bj_best_ratio(bytes >> 20, elapsed, 1);
+}
+
+void bj_wasted(const int64_t number[BJ_WASTED_COLUMNS],
+               struct bj_slice condition, int64_t value, struct bj_paid *ret)
+{
+    const int64_t elapsed = number[BJ_WASTED_ELAPSED];
+    const int64_t cpu = number[BJ_WASTED_CPU_ALLOCATED],
+                  gpu = number[BJ_WASTED_GPU_ALLOCATED],
+                  bytes = number[BJ_WASTED_MEMORY_ALLOCATED];
+    *ret = (struct bj_paid){BJ_SQL_NULL, BJ_SQL_NULL, BJ_SQL_NULL, BJ_SQL_NULL};
+    switch (waste_of(condition)) {
+    case WASTE_CPU:
+        ret->cpu_sec = unused_sec(cpu, number[BJ_WASTED_CPU_USED]);
+        break;
+    case WASTE_GPU:
+        ret->gpu_sec = unused_sec(
+            gpu, bj_best_ratio(gpu, number[BJ_WASTED_GPU_EFFICIENCY], 1));
+        break;
+    case WASTE_MEMORY:
+        ret->memory_mib_sec =
+            unused_mib_sec(bytes, elapsed, number[BJ_WASTED_MEMORY_EFFICIENCY]);
+        break;
+    case WASTE_TIME:
+        if (value < 0)
+            break;
+        ret->cpu_sec = bj_best_ratio(cpu, value, elapsed);
+        ret->gpu_sec = bj_best_ratio(gpu, value, elapsed);
+        ret->memory_mib_sec =
+            bj_best_ratio(held_mib_sec(bytes, elapsed), value, elapsed);
+        break;
+    case WASTE_ALL:
+        ret->cpu_sec = cpu;
+        ret->gpu_sec = gpu;
+        ret->memory_mib_sec = held_mib_sec(bytes, elapsed);
+        break;
+    default:
+        break;
+    }
+}
+
 int64_t bj_wasted_cost(const struct bj_prices *prices,
                        const int64_t number[BJ_WASTED_COLUMNS],
                        struct bj_slice condition, int64_t value)
 {
-    const int64_t elapsed = number[BJ_WASTED_ELAPSED];
-    const int64_t gpu = number[BJ_WASTED_GPU_ALLOCATED];
     const int64_t all = number[BJ_WASTED_COST];
-    struct bj_paid paid = {BJ_SQL_NULL, BJ_SQL_NULL, BJ_SQL_NULL, BJ_SQL_NULL};
-    switch (waste_of(condition)) {
-    case WASTE_CPU:
-        paid.cpu_sec = unused_sec(number[BJ_WASTED_CPU_ALLOCATED],
-                                  number[BJ_WASTED_CPU_USED]);
-        break;
-    case WASTE_GPU:
-        paid.gpu_sec = unused_sec(
-            gpu, bj_best_ratio(gpu, number[BJ_WASTED_GPU_EFFICIENCY], 1));
-        break;
-    case WASTE_MEMORY:
-        paid.memory_mib_sec =
-            unused_mib_sec(number[BJ_WASTED_MEMORY_ALLOCATED], elapsed,
-                           number[BJ_WASTED_MEMORY_EFFICIENCY]);
-        break;
-    case WASTE_TIME:
-        return all < 0 || value < 0 ? BJ_SQL_NULL
-                                    : bj_best_ratio(all, value, elapsed);
-    case WASTE_ALL:
+    const enum waste what = waste_of(condition);
+    struct bj_paid paid;
+    if (what == WASTE_ALL)
         return all < 0 ? BJ_SQL_NULL : all;
-    default:
-        break;
-    }
+    if (what == WASTE_TIME)
+        return all < 0 || value < 0
+                   ? BJ_SQL_NULL
+                   : bj_best_ratio(all, value, number[BJ_WASTED_ELAPSED]);
+    bj_wasted(number, condition, value, &paid);
     return bj_cost(prices, &paid);
 }

@@ -22,10 +22,17 @@ enum bj_wasted_column {
 };
 extern const char *const bj_wasted_columns[BJ_WASTED_COLUMNS];
 
-/* The cost in millionths of the currency, of the unused CPUs, GPUs or memory
+/* What a finding says was wasted: the unused CPUs, GPUs or memory that it is
+ * about, all of them during the time without use, or all that a job held that
+ * lost its result.  number: the numbers of the columns; condition and value:
+ * those of the finding, value in seconds if it is a time.  An amount is
+ * BJ_SQL_NULL if it is not known or not wasted; energy always is. */
+void bj_wasted(const int64_t number[BJ_WASTED_COLUMNS],
+               struct bj_slice condition, int64_t value, struct bj_paid *ret);
+
+/* Its cost in millionths of the currency, of the unused CPUs, GPUs or memory
  * that the finding is about, of the time without use, or of all that a job held
- * that lost its result.  number: the numbers of the columns; condition and
- * value: those of the finding, value in seconds if it is a time.  BJ_SQL_NULL:
+ * that lost its result.  BJ_SQL_NULL:
  * the finding is about nothing that has a price, or the cost is unknown. */
 int64_t bj_wasted_cost(const struct bj_prices *prices,
                        const int64_t number[BJ_WASTED_COLUMNS],

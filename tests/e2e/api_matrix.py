@@ -34,7 +34,7 @@ ENDPOINTS = {
             "/api/v1/jobs/{job}/report.pdf", "/api/v1/jobs/{job}/series", "/api/v1/jobs/{job}/steps",
             "/api/v1/jobs/{job}/usage", "/api/v1/mail", "/api/v1/me", "/api/v1/series", "/api/v1/site", "/api/v1/storage",
             "/api/v1/usage", "/api/v1/users", "/api/v1/users/{user}", "/cluster", "/compare", "/find", "/findings",
-            "/gpus", "/jobs", "/jobs/{job}", "/jobs/{job}/curve.svg", "/mail", "/mail/{job}", "/management",
+            "/gpus", "/home", "/jobs", "/jobs/{job}", "/jobs/{job}/curve.svg", "/mail", "/mail/{job}", "/management",
             "/pdf/{job}", "/pie/{job}/", "/plot/{job}/{metric}"] + [
             "/prometheus/api/v1/" + n for n in (
                 "format_query", "label/{name}/values", "labels", "metadata", "query", "query_exemplars",

@@ -182,6 +182,32 @@ def moved_levels(site):
     same(bars(), before, "without the file the built-in thresholds are back")
 
 
+def home(site):
+    """The start page has what the user's jobs need and wasted; nobody sees jobs of others there."""
+    page = check_page("the start page", fetch(site, "/home"))
+    jobs = {s: fetch(site, "/api/v1/jobs?from=0&limit=500&mine=true&fields=display_id,state,reason&state=" + s).data
+            for s in ("running", "pending", "ended")}
+    check("Your jobs" in page.text and "%d CPUs" % sum(j["cpus"] for j in fetch(
+        site, "/api/v1/jobs?from=0&limit=500&mine=true&fields=cpus&state=running").data) in page.text.replace(",", ""),
+          "the CPUs of running jobs", page.text[:700])
+    check(all(j["display_id"] in page.text for j in jobs["running"][:8] + jobs["ended"][:8]),
+          "running jobs, and those that ended lately")
+    count = len([j for j in fetch(site, "/api/v1/findings?from=now-7d&limit=500&mine=true").data])
+    same(("Three things to change" in page.text, page.text.count("newest run") <= 3), (count > 0, True),
+         "at most three things to change, if there is a finding")
+    check(("1.5 of its GPUs did nothing." in page.text) == (count > 0), "the change names the finding")
+    own = {urllib.parse.unquote(u[5:]) for u in page.links if u.startswith("jobs/")}
+    check(own and own <= {j["key"] for j in site.own_jobs}, "the start page has jobs of the user only", own)
+    page = check_page("the start page of a user without jobs", fetch(site, "/home", "newcomer"))
+    check("You have no running jobs" in page.text and "Three things" not in page.text
+          and not [u for u in page.links if u.startswith("jobs/")], "a user without jobs sees none")
+    page = check_page("the start page of an admin", fetch(site, "/home", "boss"))
+    check("Losing time now" in page.text and "complete up to" in page.text, "an admin sees the cluster", page.text)
+    page = check_page("an admin's own jobs", fetch(site, "/home?mine=true", "boss"))
+    check("Your jobs" in page.text, "an admin has jobs, too")
+    same([fetch(site, "/home?mine=" + v).status for v in ("x", "true&user=user4")], [400, 400], "unknown values are refused")
+
+
 def find(site):
     """One field finds what the user may see; other names are searched among names of jobs."""
     def to(q, who="user3"):
@@ -464,8 +490,8 @@ def who(site):
         same(site.fetch(path, method="POST", body=b"").status, 405, "POST is refused")
     same(site.fetch("/jobs", basic("user3", "pw3")).status, 200, "a right password is accepted")
     same(site.fetch("/api/v1/jobs").status, 403, "programs get status 403")
-    page = check_page("the root", site.fetch("/", ("Accept", "text/html,*/*")))
-    check("jobs" in page.links, "the root has a link to the pages")
+    a = site.fetch("/", ("Accept", "text/html,*/*"))
+    same((a.status, a.headers["Location"]), (303, "home"), "the root leads a browser to the start page")
     same(site.fetch("/").json["status"], "success", "the root is JSON for programs")
     a = site.fetch("/static/style.css")
     same((a.status, a.headers["Content-Type"]), (200, "text/css; charset=utf-8"), "/static/style.css is served")
@@ -532,4 +558,4 @@ def browser(site):
             prom.stop()
 
 
-sys.exit(run(set_up, jobs, running_list, search, levels, find, one, verdicts, charts, running, days, words, usage, coverage, lists, who, browser, moved_levels, count=2500, days=20))
+sys.exit(run(set_up, jobs, running_list, search, levels, home, find, one, verdicts, charts, running, days, words, usage, coverage, lists, who, browser, moved_levels, count=2500, days=20))

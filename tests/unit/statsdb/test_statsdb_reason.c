@@ -32,6 +32,11 @@ static void test_reasons(void **state)
     }
     assert_null(bj_reason_text(BJ_SLICE("Unheard")));
     assert_null(bj_reason_text(BJ_SLICE("")));
+    assert_true(bj_reason_is_final(BJ_SLICE("PartitionTimeLimit")));
+    assert_true(bj_reason_is_final(BJ_SLICE("DependencyNeverSatisfied")));
+    assert_false(bj_reason_is_final(BJ_SLICE("Dependency")));
+    assert_false(bj_reason_is_final(BJ_SLICE("QOSMaxCpuPerUserLimit")));
+    assert_false(bj_reason_is_final(BJ_SLICE("Unheard")));
 }
 
 int main(void)

@@ -3,6 +3,8 @@
  *   gen metrics     docs/metrics.md
  *   gen rules       examples/rules-collectd.yml
  *   gen scrape      examples/prometheus-collectd.yml
+ *   gen mib FILE    snmp-agent/BATCHJOB-MIB.txt; an error if FILE, the one
+ *                   before, has an object that is gone or has changed
  *   gen fill FILE   FILE, with the text between each line "generated: NAME" and
  *                   the next line "end of NAME" replaced */
 #include "docs/gen.h"
@@ -266,6 +268,7 @@ static const struct product {
 },
   parts[] = {
       {"options of the exporter", bj_gen_exporter_options},
+      {"options of batchjob_snmp", bj_gen_snmp_options},
       {"options of the plugin", bj_gen_plugin_options},
       {"options of batchjob_acct", bj_gen_acct_options},
       {"options of the server", bj_gen_server_options},
@@ -348,11 +351,18 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++)
         if (argc == 2 && strcmp(argv[1], files[i].name) == 0)
             r = files[i].gen(&out);
+    if (argc == 3 && strcmp(argv[1], "mib") == 0) {
+        r = bj_gen_mib(&out);
+        r = r < 0 ? r : bj_gen_mib_check(argv[2], &out);
+        if (r < 0)
+            return 1;
+    }
     if (argc == 3 && strcmp(argv[1], "fill") == 0)
         r = fill(argv[2], &out);
     if (r < 0 || out.failed || fwrite(out.p, 1, out.len, stdout) != out.len ||
         fflush(stdout) != 0) {
-        fputs("usage: gen types.db|metrics|rules|scrape, or fill FILE\n",
+        fputs("usage: gen types.db|metrics|rules|scrape, mib FILE or fill "
+              "FILE\n",
               stderr);
         return 1;
     }

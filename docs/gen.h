@@ -14,6 +14,11 @@ int bj_gen_scrape(struct bj_buf *out);
 /* Recording rules that convert collectd's names and units to the exporter's. */
 int bj_gen_rules(struct bj_buf *out);
 
+/* BATCHJOB-MIB; and whether it still has each object of the file path, with its
+ * number, type and unit: 0, or -EINVAL with a line on standard error. */
+int bj_gen_mib(struct bj_buf *out);
+int bj_gen_mib_check(const char *path, const struct bj_buf *now);
+
 /* How the name and the value of an option are written. */
 enum bj_gen_style {
     BJ_GEN_COMMAND_LINE,
@@ -30,6 +35,7 @@ void bj_gen_options_below(struct bj_buf *out, const char *heading,
 /* The options of each program in roff, with a heading for each group. */
 int bj_gen_plugin_options(struct bj_buf *out);
 int bj_gen_exporter_options(struct bj_buf *out);
+int bj_gen_snmp_options(struct bj_buf *out);
 int bj_gen_acct_options(struct bj_buf *out);
 int bj_gen_server_options(struct bj_buf *out);
 int bj_gen_db_options(struct bj_buf *out);

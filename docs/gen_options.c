@@ -2,6 +2,7 @@
 #include "docs/gen.h"
 
 #include "core/conf.h"
+#include "snmp-agent/conf.h"
 #include "standalone/conf.h"
 
 /* A list of options being written. */
@@ -138,6 +139,15 @@ int bj_gen_plugin_options(struct bj_buf *out)
     struct bj_optset sets[BJ_CONF_SETS];
     bj_conf_sets(&conf, sets);
     bj_gen_options(out, sets, BJ_CONF_SETS, BJ_GEN_COLLECTD);
+    return 0;
+}
+
+int bj_gen_snmp_options(struct bj_buf *out)
+{
+    struct bj_snmp_conf conf;
+    struct bj_optset sets[BJ_SNMP_SETS];
+    bj_snmp_conf_sets(&conf, sets);
+    bj_gen_options(out, sets, BJ_SNMP_SETS, BJ_GEN_COMMAND_LINE);
     return 0;
 }
 

@@ -1,16 +1,17 @@
 # Files generated from the tables of the programs.  They are committed, and
 # written here only when they change.
 GENERATED = types.db docs/metrics.md examples/rules-collectd.yml \
-            examples/prometheus-collectd.yml
+            examples/prometheus-collectd.yml snmp-agent/BATCHJOB-MIB.txt
 gen_types.db := types.db
 gen_metrics.md := metrics
 gen_rules-collectd.yml := rules
 gen_prometheus-collectd.yml := scrape
+gen_BATCHJOB-MIB.txt := mib snmp-agent/BATCHJOB-MIB.txt
 # Documents with generated parts.
 FILLED = docs/derived.md docs/energy.md $(wildcard docs/man/*.[158])
 
 $(O)/gen: $(call obj,$(wildcard docs/*.c) $(filter-out %/main.c,$(exporter_SRC))) \
-		$(addprefix $(O)/,libcore.a libacct.a libmail.a) $(API_LIBS)
+		$(addprefix $(O)/,libsnmp.a libcore.a libacct.a libmail.a) $(API_LIBS)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS_api) $(LIBS_exporter)
 
 $(addprefix $(O)/new/,$(GENERATED)): $(O)/new/%: $(O)/gen

@@ -26,7 +26,7 @@ $(O)/unit/test_%.o: test_%.c | needed
 	$(call Q,CC)$(CC) $(BJ_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(X_CFLAGS) -c -o $@ $<
 
 # A library comes after the objects that use it.
-UNIT_LIBS = $(O)/libpromql.a $(O)/libcore.a $(O)/libcarbon.a $(O)/libsched.a $(O)/libbase.a
+UNIT_LIBS = $(O)/libsnmp.a $(O)/libpromql.a $(O)/libcore.a $(O)/libcarbon.a $(O)/libsched.a $(O)/libbase.a
 
 # Static patterns: otherwise make removes the object files as intermediate ones.
 UNIT_PLUGIN := $(filter $(O)/unit/test_plugin_%,$(UNIT))

@@ -5,15 +5,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/program.h"
-#include "base/version.h"
 #include "core/core.h"
+#include "core/host.h"
 #include "snmp-agent/conf.h"
-#include "standalone/host.h"
 
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 enum {
@@ -35,19 +32,10 @@ struct agent {
     struct bj_session *session;
     struct bj_edges edges;
     struct bj_snmp_rows *rows; /* of the newest pass that succeeded */
-    int signals;
-    bool stopping, failing;
+    struct bj_main main;
     uint64_t passes;
-    uint64_t pass_usec, watchdog_usec; /* next time; watchdog 0: never */
-    uint64_t watchdog_interval;
+    uint64_t pass_usec; /* of the next one */
 };
-
-static void notify_systemd(const char *state)
-{
-    struct bj_err err = {0};
-    if (bj_notify(state, &err) < 0)
-        bj_log(BJ_LOG_WARN, &err, "cannot send '%s' to systemd", state);
-}
 
 static bool send_edge(void *ctx, struct bj_buf variables)
 {
@@ -55,25 +43,15 @@ static bool send_edge(void *ctx, struct bj_buf variables)
     return bj_session_notify(a->session, variables);
 }
 
-/* Run a pass and show its rows. */
+/* Run a pass and show its rows; the core logs faults. */
 static void agent_pass(struct agent *a)
 {
-    struct bj_err err = {0};
     struct bj_snap *snap = NULL;
     struct bj_snmp_rows *rows = NULL;
-    int r = bj_core_pass(a->core, &snap, &err);
-    if (r == 0) {
+    if (bj_core_pass(a->core, &snap, NULL) == 0)
         rows = bj_snmp_rows_new(snap, &a->conf.core, a->conf.max_rows);
-        bj_snap_unref(snap);
-        if (!rows)
-            bj_err_set(&err, -ENOMEM, "rows");
-    }
-    if (!rows && !a->failing)
-        bj_log(BJ_LOG_ERROR, &err, "pass failed");
-    a->failing = !rows;
-    if (a->passes++ == 0 && rows)
-        bj_core_introduce(a->core);
-    if (a->passes % TRIM_PASSES == TRIM_FIRST)
+    bj_snap_unref(snap);
+    if (a->passes++ % TRIM_PASSES == TRIM_FIRST)
         bj_trim();
     bj_snmp_view_set(a->view, rows ? bj_snmp_rows_ref(rows) : NULL);
     if (!rows)
@@ -94,8 +72,8 @@ static int agent_start(struct agent *a, struct bj_err *err)
 {
     const struct bj_snmp_conf *conf = &a->conf;
     a->host = bj_host_make(&a->repeats);
-    int r = a->signals = bj_program_signals(err);
-    if (r >= 0)
+    int r = bj_main_begin(&a->main, err);
+    if (r == 0)
         r = bj_oid_parse(conf->base_oid, BJ_SNMP_BASE_MAX, &a->base, err);
     if (r == 0)
         r = bj_core_new(&conf->core, &a->host, &a->core, err);
@@ -109,59 +87,31 @@ static int agent_start(struct agent *a, struct bj_err *err)
         return r;
     a->edges = (struct bj_edges){
         .conf = &conf->edges, .view = a->view, .send = send_edge, .ctx = a};
-    a->watchdog_interval = bj_notify_interval();
     a->pass_usec = bj_clock_boot_usec();
-    a->watchdog_usec = a->watchdog_interval ? a->pass_usec : 0;
-    notify_systemd("READY=1");
+    bj_main_ready(&a->main);
     return 0;
-}
-
-static void take_signals(struct agent *a)
-{
-    struct signalfd_siginfo info;
-    while (read(a->signals, &info, sizeof(info)) == sizeof(info)) {
-        if (info.ssi_signo == SIGHUP) {
-            bj_log(BJ_LOG_WARN, NULL,
-                   "SIGHUP ignored: options are read only at the start");
-            continue;
-        }
-        bj_log(BJ_LOG_INFO, NULL, "stopping on signal %u", info.ssi_signo);
-        a->stopping = true;
-    }
-}
-
-/* Run what is due; returns the time of what is due next. */
-static uint64_t run_timers(struct agent *a, uint64_t now)
-{
-    if (a->pass_usec <= now) {
-        agent_pass(a);
-        now = bj_clock_boot_usec();
-        do
-            a->pass_usec += a->conf.interval_usec;
-        while (a->pass_usec <= now);
-    }
-    if (a->watchdog_usec && a->watchdog_usec <= now) {
-        notify_systemd("WATCHDOG=1");
-        a->watchdog_usec = now + a->watchdog_interval;
-    }
-    return a->watchdog_usec && a->watchdog_usec < a->pass_usec
-               ? a->watchdog_usec
-               : a->pass_usec;
 }
 
 static int agent_loop(struct agent *a, struct bj_err *err)
 {
-    while (!a->stopping) {
-        const uint64_t next = run_timers(a, bj_clock_boot_usec());
-        const uint64_t now = bj_clock_boot_usec();
-        const uint64_t ms = next > now ? (next - now + 999) / 1000 : 0;
-        struct pollfd fd = {.fd = a->signals, .events = POLLIN};
-        if (poll(&fd, 1, (int)ms) < 0 && errno != EINTR)
+    uint64_t now = bj_clock_boot_usec();
+    while (!a->main.stopping) {
+        if (a->pass_usec <= now) {
+            agent_pass(a);
+            now = bj_clock_boot_usec();
+            do
+                a->pass_usec += a->conf.interval_usec;
+            while (a->pass_usec <= now);
+        }
+        struct pollfd fd = {.fd = a->main.signals, .events = POLLIN};
+        if (poll(&fd, 1, bj_main_wait(&a->main, a->pass_usec, now)) < 0 &&
+            errno != EINTR)
             return bj_err_set(err, -errno, "poll");
-        if (fd.revents)
-            take_signals(a);
+        now = bj_clock_boot_usec();
+        if (fd.revents && bj_main_signals(&a->main, now, 0))
+            bj_log(BJ_LOG_WARN, NULL,
+                   "SIGHUP ignored: options are read only at the start");
     }
-    notify_systemd("STOPPING=1");
     return 0;
 }
 
@@ -171,24 +121,13 @@ static void agent_stop(struct agent *a)
     bj_snmp_rows_unref(a->rows);
     bj_snmp_view_free(a->view);
     bj_core_free(a->core);
-    if (a->signals >= 0)
-        close(a->signals);
+    bj_main_end(&a->main);
     bj_snmp_conf_free(&a->conf);
 }
 
-/* Print help or version; false: neither was requested. */
 static bool print_text(const struct bj_snmp_conf *c)
 {
-    struct bj_buf out = {0};
-    if (c->program.help)
-        bj_snmp_conf_help(strcmp(c->program.help, "all") == 0, &out);
-    else if (c->program.version)
-        bj_buf_printf(&out, "batchjob_snmp %s (%s)\n", bj_version, bj_revision);
-    else
-        return false;
-    fwrite(out.p, 1, out.len, stdout);
-    bj_buf_free(&out);
-    return true;
+    return bj_program_print(&c->program, "batchjob_snmp", bj_snmp_conf_help);
 }
 
 static int report(const struct bj_err *err)
@@ -248,7 +187,7 @@ int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "check-config") == 0)
         return check_config(argc, argv);
-    struct agent a = {.repeats = BJ_LOG_REPEATS_INIT, .signals = -1};
+    struct agent a = {.repeats = BJ_LOG_REPEATS_INIT, .main.signals = -1};
     bj_program_malloc(BIG_BYTES);
     int r = agent_run(&a, argc, argv);
     agent_stop(&a);

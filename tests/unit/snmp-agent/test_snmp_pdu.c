@@ -188,7 +188,7 @@ static void malformed(void **state)
     }
 }
 
-/* Every payload that is cut is malformed, and nothing is read behind it. */
+/* Every payload that is cut is malformed, and nothing is read past its end. */
 static void cut_short(void **state)
 {
     (void)state;

@@ -5,8 +5,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/program.h"
+#include "core/check.h"
 #include "core/core.h"
 #include "core/host.h"
+#include "core/sender.h"
 #include "snmp-agent/conf.h"
 
 #include <poll.h>
@@ -158,6 +160,31 @@ static int agent_run(struct agent *a, int argc, char **argv)
     return r;
 }
 
+static void problem(void *ctx, const struct bj_err *err)
+{
+    (void)ctx;
+    report(err);
+}
+
+/* Would snmpd open a session, and batchjob_stats_db accept records? */
+static int check_online(const struct bj_snmp_conf *conf)
+{
+    const struct bj_sender_conf *records = &conf->core.sender;
+    struct bj_err err = {0};
+    int r = bj_session_try(&conf->session, &err);
+    if (r < 0) {
+        bj_err_wrap(&err, r, "agentx.socket: %s", conf->session.socket);
+        report(&err);
+    }
+    if (!records->url || !*records->url)
+        return r;
+    int tried = bj_sender_try(records, &err);
+    if (tried == 0)
+        return r;
+    bj_err_wrap(&err, tried, "record.url");
+    return report(&err);
+}
+
 /* check-config [OPTION]...: check the options, and what they name. */
 static int check_config(int argc, char **argv)
 {
@@ -168,14 +195,9 @@ static int check_config(int argc, char **argv)
     if (r < 0) {
         report(&err);
     } else if (!print_text(&conf)) {
-        r = bj_core_check(&conf.core, &err);
-        if (r < 0)
-            report(&err);
-        if (online && bj_session_try(&conf.session, &err) < 0) {
-            r = bj_err_wrap(&err, err.code, "agentx.socket: %s",
-                            conf.session.socket);
-            report(&err);
-        }
+        r = bj_check_core(&conf.core, problem, NULL);
+        if (online && check_online(&conf) < 0)
+            r = -EINVAL;
         if (r == 0)
             printf("fine for user id %u\n", (unsigned)geteuid());
     }

@@ -1,44 +1,20 @@
 #include "standalone/check_config.h"
 
-#include "base/command.h"
 #include "base/fetch.h"
-#include "base/file.h"
 #include "base/listen.h"
 #include "base/secret_file.h"
 #include "base/tls.h"
 #include "base/web.h"
-#include "core/core.h"
+#include "core/check.h"
 #include "core/sender.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Options that name a file or directory, and how the exporter uses it. */
-static const struct {
-    const char *option;
-    int mode;  /* of access(2) */
-    bool made; /* the exporter makes the file */
-} paths[] = {
-    {"energy.state-file", W_OK, true},
-    {"energy.redfish-password-file", R_OK, false},
-    {"energy.redfish-ca-file", R_OK, false},
-    {"record.dir", R_OK | W_OK | X_OK, false},
-    {"record.ca-file", R_OK, false},
-    {"record.cert-file", R_OK, false},
-    {"record.key-file", R_OK, false},
-    {"record.token-file", R_OK, false},
-    {"gpu.job-map-dir", W_OK | X_OK, false},
-    {"cluster.constants", R_OK, false},
-    {"cluster.slurm-conf", R_OK, false},
-    {"slurmrestd.unix-socket", W_OK, false},
-    {"slurmrestd.token-file", R_OK, false},
-    {"slurmrestd.ca-file", R_OK, false},
-    {"emissions.file", R_OK, false},
-    {"emissions.ca-file", R_OK, false},
+/* Options of the exporter that name a file. */
+static const struct bj_check_path paths[] = {
     {"dialect.skip-uids", R_OK, false},
     {"trace.token-file", R_OK, false},
 };
@@ -51,42 +27,10 @@ static int check_config_report(const struct bj_err *err)
     return -EINVAL;
 }
 
-static int check_paths(struct bj_exporter_conf *conf)
+static void check_config_problem(void *ctx, const struct bj_err *err)
 {
-    struct bj_optset sets[BJ_EXPORTER_SETS];
-    struct bj_err err = {0};
-    int r = 0;
-    bj_exporter_conf_sets(conf, sets);
-    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-        const struct bj_optset *set;
-        const struct bj_opt *o = bj_opt_find(
-            sets, BJ_EXPORTER_SETS, bj_slice_str(paths[i].option), &set);
-        const char *path = NULL;
-        if (o && o->kind == BJ_OPT_STR)
-            memcpy(&path, (const char *)set->base + o->off, sizeof(path));
-        if ((paths[i].made ? bj_file_makeable(paths[i].option, path, &err)
-                           : bj_file_usable(paths[i].option, path,
-                                            paths[i].mode, &err)) < 0)
-            r = check_config_report(&err);
-    }
-    return r;
-}
-
-/* The program of a command line, whose words blanks separate. */
-static int check_command(const char *option, const char *line)
-{
-    struct bj_err why = {0};
-    char program[PATH_MAX], found[PATH_MAX];
-    struct bj_slice rest = bj_slice_str(line), word;
-    if (!bj_slice_word(&rest, &word) || word.n >= sizeof(program))
-        return 0;
-    snprintf(program, sizeof(program), "%.*s", (int)word.n, word.p);
-    int r =
-        bj_command_find(program, BJ_COMMAND_PATH, found, sizeof(found), &why);
-    if (r >= 0)
-        return 0;
-    bj_err_wrap(&why, r, "%s", option);
-    return check_config_report(&why);
+    (void)ctx;
+    check_config_report(err);
 }
 
 int bj_exporter_check_records(const struct bj_exporter_conf *conf,
@@ -133,11 +77,12 @@ int bj_exporter_check(struct bj_exporter_conf *conf, bool online)
 {
     struct bj_web *web = NULL;
     struct bj_err err = {0};
-    int r = check_paths(conf);
-    if (check_command("energy.command", conf->core.energy.command) < 0)
+    struct bj_optset sets[BJ_EXPORTER_SETS];
+    bj_exporter_conf_sets(conf, sets);
+    int r = bj_check_core(&conf->core, check_config_problem, NULL);
+    if (bj_check_paths(paths, sizeof(paths) / sizeof(paths[0]), sets,
+                       BJ_EXPORTER_SETS, check_config_problem, NULL) < 0)
         r = -EINVAL;
-    if (bj_core_check(&conf->core, &err) < 0)
-        r = check_config_report(&err);
     if (r == 0 && bj_exporter_check_records(conf, &err) < 0)
         r = check_config_report(&err);
     if (bj_web_new("web.config.file", conf->web_file, &web, &err) < 0)

@@ -13,36 +13,18 @@
 #include "base/local.h"
 #include "report/form/html.h"
 #include "report/job/job.h"
-#include "report/model/show.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-/* Numbers of the job; NaN: unknown. */
-enum job_fact {
-    BJ_JOB_CPUS,
-    BJ_JOB_MEMORY_REQUESTED,
-    BJ_JOB_MEMORY_ALLOCATED,
-    BJ_JOB_GPUS,
-    BJ_JOB_LIMIT,
-    BJ_JOB_ELAPSED,
-    BJ_JOB_START,
-    BJ_JOB_NOW_CPUS,
-    BJ_JOB_NOW_MEMORY,
-    BJ_JOB_NOW_GPUS, /* percent */
-    BJ_JOB_FACTS
-};
 
 /* The page between the two parts of its endpoint. */
 struct job_page {
     struct bj_visible_job f;
     struct bj_arena arena;
     struct bj_curves curves;
-    struct bj_buf figures; /* rows of the report of an ended job */
+    struct bj_buf figures; /* rows of its report: what it holds and uses */
     struct bj_buf parts;   /* its tables of nodes and GPUs */
     struct bj_buf details; /* HTML of the end of the page */
-    double fact[BJ_JOB_FACTS];
-    char state[24];
     bool is_array_task;    /* the job is a task of an array */
     bool live;             /* reload the page at intervals */
     const char *no_curves; /* the reason if there are no charts; NULL: there are
@@ -57,109 +39,21 @@ static bool job_has_ended(const struct job_page *g)
 /* --- requested and used ----------------------------------------------------
  */
 
-static const double nearly_full = 95; /* percent */
-
-/* Resources that a job requested and used: figures of its report, or current
- * values. */
-static bool job_known(double v)
-{
-    return v - v == 0;
-}
-
-/* One row; NaN leaves a cell empty. */
-struct job_use {
-    const char *title;
-    enum bj_page_form form;
-    double requested, used;
-    const char *used_unit; /* unit after the used amount */
-    double percent;
-    enum bj_page_form percent_form;
-    const char *note;
-};
-
-static void job_put_use(struct bj_buf *b, const struct job_use *u)
-{
-    if (!job_known(u->used) && !job_known(u->percent) &&
-        (!job_known(u->requested) || u->requested <= 0))
-        return;
-    bj_buf_printf(b, "<tr><th scope=\"row\">%s</th><td class=\"n\">",
-                  bj_local_escaped(u->title));
-    if (job_known(u->requested))
-        bj_page_amount(b, u->form == BJ_SHOW_ROUND ? BJ_SHOW_NUMBER : u->form,
-                       u->requested);
-    bj_buf_str(b, "</td><td class=\"n\">");
-    if (job_known(u->used)) {
-        bj_page_amount(b, u->form, u->used);
-        bj_buf_str(b, *u->used_unit ? " " : "");
-        bj_buf_str(b, bj_local_escaped(u->used_unit));
-    }
-    bj_buf_str(b, "</td><td>");
-    if (job_known(u->percent))
-        bj_page_amount(b, u->percent_form, u->percent);
-    bj_buf_printf(b, "</td><td class=\"mute\">%s</td></tr>\n",
-                  bj_local_escaped(u->note));
-}
-
-/* The current use of the job; NaN: unknown. */
-static double job_current_value(const struct job_page *g, const char *metric)
+/* Append a value that the charts of a running job end with, if it is known. */
+static void job_put_live(struct bj_buf *b, const struct job_page *g,
+                         const char *title, const char *metric,
+                         enum bj_page_form form, const char *unit)
 {
     double v;
-    return bj_curves_now(&g->curves, metric, &v) ? v : __builtin_nan("");
-}
-
-static double job_ratio(double a, double b)
-{
-    return job_known(a) && job_known(b) && b > 0 ? a / b : __builtin_nan("");
-}
-
-static double job_first_known(double a, double b)
-{
-    return job_known(a) ? a : b;
-}
-
-static void job_put_gpus(struct bj_buf *b, const struct job_page *g)
-{
-    const double none = __builtin_nan(""), gpus = g->fact[BJ_JOB_GPUS];
-    const double percent = g->fact[BJ_JOB_NOW_GPUS];
-    if (!job_known(gpus) || gpus <= 0)
+    if (job_has_ended(g) || !bj_curves_now(&g->curves, metric, &v))
         return;
-    job_put_use(b, &(struct job_use){"GPUs", BJ_SHOW_ROUND, gpus,
-                                     job_ratio(percent * gpus, 100), "now",
-                                     percent, BJ_SHOW_GPU, ""});
-    job_put_use(b, &(struct job_use){"GPU memory", BJ_SHOW_BYTES, none,
-                                     job_current_value(g, "gpu_memory_bytes"),
-                                     "now", none, 0, ""});
-}
-
-/* The uses of a running or waiting job. */
-static void job_put_uses(struct bj_buf *b, const struct job_page *g)
-{
-    const double none = __builtin_nan("");
-    const double *v = g->fact;
-    /* as findings and the other forms have them (job_part) */
-    const double cpus = v[BJ_JOB_NOW_CPUS], bytes = v[BJ_JOB_NOW_MEMORY];
-    double of =
-        job_first_known(v[BJ_JOB_MEMORY_ALLOCATED], v[BJ_JOB_MEMORY_REQUESTED]);
-    job_put_use(b,
-                &(struct job_use){"CPUs", BJ_SHOW_ROUND, v[BJ_JOB_CPUS], cpus,
-                                  "now", 100 * job_ratio(cpus, v[BJ_JOB_CPUS]),
-                                  BJ_SHOW_PERCENT, ""});
-    /* Before the end of a job, only memory that is nearly full is a problem. */
-    double memory = 100 * job_ratio(bytes, of);
-    job_put_use(b,
-                &(struct job_use){
-                    "Memory", BJ_SHOW_BYTES, of, bytes, "now", memory,
-                    memory > nearly_full ? BJ_SHOW_MEMORY : BJ_SHOW_PART, ""});
-    job_put_gpus(b, g);
-    job_put_use(b,
-                &(struct job_use){
-                    "Time", BJ_SHOW_SECONDS, v[BJ_JOB_LIMIT], v[BJ_JOB_ELAPSED],
-                    "", 100 * job_ratio(v[BJ_JOB_ELAPSED], v[BJ_JOB_LIMIT]),
-                    BJ_SHOW_PART,
-                    job_known(v[BJ_JOB_LIMIT]) ? "" : "no time limit"});
-    job_put_use(b, &(struct job_use){"Power", BJ_SHOW_ROUND, none,
-                                     job_current_value(g, "power_watts"),
-                                     "W now", none, 0, ""});
+    bj_buf_printf(b,
+                  "<tr><th scope=\"row\">%s</th><td class=\"n\"></td>"
+                  "<td class=\"n\">",
+                  bj_local_escaped(title));
+    bj_page_amount(b, form, v);
+    bj_buf_printf(b, " %s</td><td></td><td class=\"note\"></td></tr>\n",
+                  bj_local_escaped(unit));
 }
 
 /* --- the report ------------------------------------------------------------
@@ -188,17 +82,14 @@ static void job_uses(struct bj_buf *b, const struct job_page *g)
         b, "<div class=\"wide\"><table class=\"uses\"><thead><tr><th></th><th "
            "scope=\"col\" class=\"n\">");
     /* a job that waits holds nothing */
-    bj_local_html(b,
-                  job_known(g->fact[BJ_JOB_START]) ? "{Held}" : "{Requested}");
+    bj_local_html(b, g->f.start != BJ_SQL_NULL ? "{Held}" : "{Requested}");
     bj_local_html(b, "</th><th scope=\"col\" class=\"n\">{Used}</th><th "
                      "scope=\"col\">{Efficiency}</th><th></th></tr></thead>"
                      "<tbody>\n");
-    if (job_has_ended(g)) {
-        bj_buf_slice(b, (struct bj_slice){g->figures.p, g->figures.len});
-        b->failed |= g->figures.failed;
-    } else {
-        job_put_uses(b, g);
-    }
+    bj_buf_slice(b, (struct bj_slice){g->figures.p, g->figures.len});
+    b->failed |= g->figures.failed;
+    job_put_live(b, g, "GPU memory", "gpu_memory_bytes", BJ_SHOW_BYTES, "now");
+    job_put_live(b, g, "Power", "power_watts", BJ_SHOW_ROUND, "W now");
     bj_buf_str(b, "</tbody></table></div>\n");
 }
 
@@ -312,51 +203,6 @@ static int job_array(struct bj_call *c, const struct bj_report *r,
 /* --- the verdict -----------------------------------------------------------
  */
 
-static void job_put_running(struct bj_buf *b, const struct job_page *g)
-{
-    double v = g->fact[BJ_JOB_ELAPSED], limit = g->fact[BJ_JOB_LIMIT];
-    if (strcmp(g->state, "running") != 0 || v - v != 0)
-        return;
-    bj_local_html(b, "<p>{It has been running for} ");
-    bj_page_amount(b, BJ_SHOW_SECONDS, v);
-    if (limit - limit == 0) {
-        bj_local_html(b, " {of} ");
-        bj_page_amount(b, BJ_SHOW_SECONDS, limit);
-    }
-    bj_buf_str(b, ".</p>\n");
-}
-
-static void job_put_report(struct bj_buf *b, const struct job_page *g,
-                           const struct bj_report *r, const struct bj_doc *d)
-{
-    const struct bj_report_verdict *v = &r->verdict;
-    bj_buf_str(b, "<section class=\"verdict ");
-    bj_html_text(b, v->level);
-    bj_buf_str(b, "\"><h2><bdi>");
-    bj_html_text(b, v->wrong);
-    bj_buf_str(b, "</bdi></h2>\n");
-    job_put_running(b, g);
-    bj_doc_html_section(d, BJ_DOC_IDLE, &job_html, b);
-    if (v->cost.n > 0) {
-        bj_buf_str(b, "<p>");
-        bj_html_text(b, v->cost);
-        bj_buf_str(b, "</p>\n");
-    }
-    /* Unless it is the first of the list below. */
-    if (v->todo.n > 0 &&
-        (r->advices == 0 || !bj_slice_eq(v->todo, r->advice[0].text))) {
-        bj_buf_str(b, "<p><b>");
-        bj_show_advice_html(b, v->todo);
-        bj_buf_str(b, "</b></p>\n");
-    }
-    bj_doc_html_section(d, BJ_DOC_ADVICE, &job_html, b);
-    bj_doc_html_section(d, BJ_DOC_FINDINGS, &job_html, b);
-    bj_doc_html_section(d, BJ_DOC_WARNINGS, &job_html, b);
-    bj_buf_str(b, "<p class=\"sub screen\"><a href=\"../api/v1/jobs/");
-    bj_url_text(b, bj_report_text(r, BJ_REPORT_KEY));
-    bj_local_html(b, "/report.pdf\">{Report as PDF}</a></p>\n</section>\n");
-}
-
 /* Append verdict, findings, advice and the array of the job's report.  0, a
  * refusal, or an error of the store. */
 static int job_verdict(struct bj_call *c, struct job_page *g)
@@ -366,7 +212,11 @@ static int job_verdict(struct bj_call *c, struct job_page *g)
     int r = bj_job_report(c, g->f.job, &report);
     if (r == 0) {
         bj_report_document(&report, &d);
-        job_put_report(&c->reply->body, g, &report, &d);
+        struct bj_buf *b = &c->reply->body;
+        bj_doc_html_section(&d, BJ_DOC_VERDICT, &job_html, b);
+        bj_buf_str(b, "<p class=\"sub screen\"><a href=\"../api/v1/jobs/");
+        bj_url_text(b, bj_report_text(&report, BJ_REPORT_KEY));
+        bj_local_html(b, "/report.pdf\">{Report as PDF}</a></p>\n");
         r = job_array(c, &report, &d);
     }
     g->is_array_task = report.array.tasks > 1;
@@ -375,7 +225,7 @@ static int job_verdict(struct bj_call *c, struct job_page *g)
         bj_doc_html_section(&d, BJ_DOC_GPUS, &job_html, &g->parts);
         bj_doc_html_section(&d, BJ_DOC_SAMPLED, &job_html, &g->parts);
     }
-    if (r == 0 && job_has_ended(g))
+    if (r == 0)
         bj_doc_html_section(&d, BJ_DOC_HELD, &job_html, &g->figures);
     bj_doc_free(&d);
     bj_report_free(&report);
@@ -386,19 +236,6 @@ static int job_verdict(struct bj_call *c, struct job_page *g)
  * charts, steps, and the accounting. */
 
 enum { ONE = BJ_BIT(BJ_PARAM_CLUSTER) | BJ_BIT(BJ_PARAM_LIVE) };
-
-static const char *const fact_keys[BJ_JOB_FACTS] = {
-    [BJ_JOB_CPUS] = "cpus",
-    [BJ_JOB_MEMORY_REQUESTED] = "memory_requested_bytes",
-    [BJ_JOB_MEMORY_ALLOCATED] = "memory_allocated_bytes",
-    [BJ_JOB_GPUS] = "gpus",
-    [BJ_JOB_LIMIT] = "time_limit_seconds",
-    [BJ_JOB_ELAPSED] = "elapsed_seconds",
-    [BJ_JOB_START] = "start",
-    [BJ_JOB_NOW_CPUS] = "now_cpus_busy",
-    [BJ_JOB_NOW_MEMORY] = "now_memory_bytes",
-    [BJ_JOB_NOW_GPUS] = "now_gpu_busy_percent",
-};
 
 static void job_free_page(struct job_page *g)
 {
@@ -455,17 +292,6 @@ static const struct bj_page_column head_columns[] = {
     {NULL, NULL, 0, false},
 };
 
-static double job_number_of(const struct bj_cell *v)
-{
-    if (bj_cell_is_empty(v) ||
-        (v->kind != BJ_CELL_NUMBER && v->kind != BJ_CELL_TIME))
-        return __builtin_nan("");
-    double n = (double)v->number;
-    for (unsigned i = 0; v->kind == BJ_CELL_NUMBER && i < v->digits; i++)
-        n /= 10;
-    return n;
-}
-
 static void job_put_title(struct bj_call *c, const struct bj_cells *row)
 {
     struct bj_buf *b = &c->reply->body, title = {0};
@@ -487,16 +313,6 @@ static void job_take_row(void *ctx, const struct bj_cells *row)
 {
     struct job_filling *f = ctx;
     struct job_page *g = f->g;
-    const struct bj_cell *state = bj_cells_get(row, "state");
-    for (int i = 0; i < BJ_JOB_FACTS; i++)
-        g->fact[i] = job_number_of(bj_cells_get(row, fact_keys[i]));
-    /* Accounting is read at intervals; compute the current run time. */
-    if (!bj_cell_is_empty(state) &&
-        bj_slice_eq(state->text, BJ_SLICE("running")) &&
-        job_known(g->fact[BJ_JOB_START]))
-        g->fact[BJ_JOB_ELAPSED] = (double)f->c->now_sec - g->fact[BJ_JOB_START];
-    if (!bj_cell_is_empty(state) && state->text.n < sizeof(g->state))
-        memcpy(g->state, state->text.p, state->text.n);
     job_put_title(f->c, row);
     bj_local_html(&g->details, "<h2>{Accounting}</h2>\n");
     bj_page_list(&g->details, detail_columns, row, "No values found.");
@@ -607,8 +423,6 @@ static int job_request_row(struct bj_call *c, struct bj_params *p,
         r = bj_page_fields(c, p, head_columns);
     if (r == 0)
         r = bj_page_fields(c, p, detail_columns);
-    for (int i = 0; i < BJ_JOB_FACTS && r == 0; i++)
-        r = job_put_field(c, p, fact_keys[i]);
     return r == 0 ? job_put_field(c, p, "display_id") : r;
 }
 

@@ -45,19 +45,6 @@ static void html_sentences(struct bj_buf *b, const char *before,
 /* --- the verdict, advice and findings --------------------------------------
  */
 
-static void html_verdict(struct bj_buf *b, const struct bj_doc_section *s)
-{
-    const struct bj_slice level = bj_doc_cell(s, 0, BJ_DOC_LEVEL)->text;
-    html_put(b, "<div class=\"verdict ", level, "\">\n");
-    html_put(b, "<h2 class=\"", level, "\">");
-    html_put(b, "<bdi>", bj_doc_cell(s, 0, BJ_DOC_WRONG)->text,
-             "</bdi></h2>\n");
-    html_put(b, "<p>", bj_doc_cell(s, 0, BJ_DOC_COST)->text, "</p>\n");
-    html_put_advice(b, "<p><b>", bj_doc_cell(s, 0, BJ_DOC_TODO)->text,
-                    "</b></p>\n");
-    bj_buf_str(b, "</div>\n");
-}
-
 /* A link to a page of the site, on a page also one below its server; others are
  * left out. */
 static void html_url(struct bj_buf *b, const struct bj_html_page *page,
@@ -105,6 +92,40 @@ static void html_list(struct bj_buf *b, const struct bj_html_page *page,
         html_item(b, page, s, name, i);
     bj_buf_str(b, s->rows > 0 ? "</ul>\n" : "");
     html_put(b, page ? "<p class=\"sub\">" : "<p>", s->note, "</p>\n");
+}
+
+static bool html_is_list(enum bj_doc_name name)
+{
+    return name == BJ_DOC_ADVICE || name == BJ_DOC_FINDINGS ||
+           name == BJ_DOC_WARNINGS;
+}
+
+/* What was wrong, for how long a job runs, what that cost, what to do.  The box
+ * of a page has the idle nodes and GPUs, and the lists, which begin with what
+ * to do. */
+static void html_verdict(struct bj_buf *b, const struct bj_html_page *page,
+                         const struct bj_doc *d)
+{
+    const struct bj_doc_section *s = &d->section[BJ_DOC_VERDICT],
+                                *advice = &d->section[BJ_DOC_ADVICE];
+    const struct bj_slice level = bj_doc_cell(s, 0, BJ_DOC_LEVEL)->text,
+                          todo = bj_doc_cell(s, 0, BJ_DOC_TODO)->text;
+    html_put(b, page ? "<section class=\"verdict " : "<div class=\"verdict ",
+             level, "\">\n");
+    html_put(b, "<h2 class=\"", level, "\">");
+    html_put(b, "<bdi>", bj_doc_cell(s, 0, BJ_DOC_WRONG)->text,
+             "</bdi></h2>\n");
+    html_sentences(b, "<p>", &d->section[BJ_DOC_RUNNING]);
+    if (page)
+        html_sentences(b, "<p>", &d->section[BJ_DOC_IDLE]);
+    html_put(b, "<p>", bj_doc_cell(s, 0, BJ_DOC_COST)->text, "</p>\n");
+    if (!page || advice->rows == 0 ||
+        !bj_slice_eq(todo, bj_doc_cell(advice, 0, BJ_DOC_ITEM)->text))
+        html_put_advice(b, "<p><b>", todo, "</b></p>\n");
+    for (enum bj_doc_name i = 0; page && i < BJ_DOC_SECTIONS; i++)
+        if (html_is_list(i))
+            html_list(b, page, d, i);
+    bj_buf_str(b, page ? "</section>\n" : "</div>\n");
 }
 
 /* --- rows with columns -----------------------------------------------------
@@ -364,8 +385,9 @@ static void html_tables_of(struct bj_buf *b, const struct bj_doc *d,
 static void html_job(struct bj_buf *b, const struct bj_doc *d)
 {
     const struct bj_doc_section *s = d->section;
-    html_verdict(b, &s[BJ_DOC_VERDICT]);
+    html_verdict(b, NULL, d);
     html_list(b, NULL, d, BJ_DOC_ADVICE);
+    html_table(b, NULL, &s[BJ_DOC_NOW], &html_figures);
     html_table(b, NULL, &s[BJ_DOC_FIGURES], &html_figures);
     html_list(b, NULL, d, BJ_DOC_FINDINGS);
     html_list(b, NULL, d, BJ_DOC_WARNINGS);
@@ -398,8 +420,9 @@ void bj_doc_html_section(const struct bj_doc *d, enum bj_doc_name name,
     out->failed |= d->arena.failed;
     if (out->failed || !s->is_there)
         return;
-    if (name == BJ_DOC_ADVICE || name == BJ_DOC_FINDINGS ||
-        name == BJ_DOC_WARNINGS)
+    if (name == BJ_DOC_VERDICT)
+        html_verdict(out, page, d);
+    if (html_is_list(name))
         html_list(out, page, d, name);
     if (name == BJ_DOC_IDLE || name == BJ_DOC_SAMPLED)
         html_sentences(out, name == BJ_DOC_IDLE ? "<p>" : "<p class=\"sub\">",

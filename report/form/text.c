@@ -205,6 +205,14 @@ static void text_figure(struct text_page *p, const struct bj_doc_section *s,
     bj_buf_str(p->out, "\n");
 }
 
+static void text_figures(struct text_page *p, const struct bj_doc_section *s)
+{
+    if (s->rows > 0)
+        text_title(p, bj_slice_str(s->title));
+    for (size_t i = 0; i < s->rows; i++)
+        text_figure(p, s, i);
+}
+
 /* --- sentences and lists ---------------------------------------------------
  */
 
@@ -257,9 +265,11 @@ static void text_head(struct text_page *p, const struct bj_doc *d)
         }
 }
 
-static void text_verdict(struct text_page *p, const struct bj_doc_section *s)
+static void text_verdict(struct text_page *p, const struct bj_doc *d)
 {
     enum { INDENT = 2 };
+    const struct bj_doc_section *s = &d->section[BJ_DOC_VERDICT],
+                                *running = &d->section[BJ_DOC_RUNNING];
     if (!s->is_there)
         return;
     const struct bj_slice level = bj_doc_cell(s, 0, BJ_DOC_LEVEL)->text,
@@ -269,6 +279,9 @@ static void text_verdict(struct text_page *p, const struct bj_doc_section *s)
     bj_buf_str(p->out, ": ");
     bj_text_wrap(p->out, bj_doc_cell(s, 0, BJ_DOC_WRONG)->text, INDENT,
                  text_columns(level) + 2);
+    if (running->rows > 0)
+        bj_text_wrap(p->out, bj_doc_cell(running, 0, BJ_DOC_SENTENCE)->text,
+                     INDENT, 0);
     if (cost.n > 0)
         bj_text_wrap(p->out, cost, INDENT, 0);
     if (todo.n == 0)
@@ -412,18 +425,15 @@ void bj_doc_print(const struct bj_doc *d, const struct bj_report_style *style,
                   struct bj_buf *out)
 {
     struct text_page p = {style, out};
-    const struct bj_doc_section *figures = &d->section[BJ_DOC_FIGURES],
-                                *sampled = &d->section[BJ_DOC_SAMPLED];
+    const struct bj_doc_section *sampled = &d->section[BJ_DOC_SAMPLED];
     out->failed |= d->arena.failed;
     if (out->failed)
         return;
     text_head(&p, d);
-    text_verdict(&p, &d->section[BJ_DOC_VERDICT]);
+    text_verdict(&p, d);
     text_list(&p, &d->section[BJ_DOC_ADVICE], BJ_DOC_ADVICE);
-    if (figures->rows > 0)
-        text_title(&p, bj_slice_str(figures->title));
-    for (size_t i = 0; i < figures->rows; i++)
-        text_figure(&p, figures, i);
+    text_figures(&p, &d->section[BJ_DOC_NOW]);
+    text_figures(&p, &d->section[BJ_DOC_FIGURES]);
     text_list(&p, &d->section[BJ_DOC_FINDINGS], BJ_DOC_FINDINGS);
     text_list(&p, &d->section[BJ_DOC_WARNINGS], BJ_DOC_WARNINGS);
     text_tables_of(&p, d, BJ_DOC_NODES, BJ_DOC_GPUS);

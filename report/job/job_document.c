@@ -103,6 +103,32 @@ static void job_put_head(const struct bj_report *r, struct bj_doc *d)
     row[BJ_DOC_TODO].text = v->todo;
 }
 
+/* Add the text of scratch as a section of one sentence, if there is one. */
+static void job_put_sentence(struct bj_doc *d, enum bj_doc_name name)
+{
+    if (d->scratch.len == 0)
+        return;
+    struct bj_doc_section *s = bj_doc_add(d, name, NULL, BJ_DOC_ABOUT_COLUMNS);
+    bj_doc_row(d, s)->text = bj_doc_take(d);
+}
+
+/* "It has been running for 2 h of 4 h." */
+static void job_put_running(const struct bj_report *r, struct bj_doc *d)
+{
+    const int64_t elapsed = bj_report_number(r, BJ_REPORT_ELAPSED),
+                  limit = bj_report_number(r, BJ_REPORT_LIMIT);
+    if (!bj_report_is(r, BJ_REPORT_STATE, "running") || elapsed == BJ_SQL_NULL)
+        return;
+    bj_local_str(&d->scratch, "{It has been running for} ");
+    bj_show_seconds(&d->scratch, elapsed);
+    if (limit != BJ_SQL_NULL) {
+        bj_local_str(&d->scratch, " {of} ");
+        bj_show_seconds(&d->scratch, limit);
+    }
+    bj_buf_str(&d->scratch, ".");
+    job_put_sentence(d, BJ_DOC_RUNNING);
+}
+
 /* --- lists -----------------------------------------------------------------
  */
 
@@ -193,15 +219,116 @@ static void job_put_figure(const struct bj_report *r, struct bj_doc *d,
     row[BJ_DOC_SOURCE].text = bj_doc_take(d);
 }
 
+/* What a job that has not ended uses now of what it holds or requested;
+ * BJ_SQL_NULL: unknown.  Amounts in millionths, or bytes. */
+struct job_now {
+    const char *label;
+    int64_t held, used, ppm;
+    enum bj_doc_judge judge;
+    bool bytes;
+};
+
+static struct bj_slice job_now_amount(struct bj_doc *d, const struct job_now *n,
+                                      int64_t v)
+{
+    if (v != BJ_SQL_NULL && n->bytes)
+        bj_show_bytes(&d->scratch, v);
+    else if (v != BJ_SQL_NULL)
+        bj_show_millionths(&d->scratch, v);
+    return bj_doc_take(d);
+}
+
+static void job_put_now(struct bj_doc *d, struct bj_doc_section *s,
+                        const struct job_now *n)
+{
+    struct bj_doc_cell *row = bj_doc_row(d, s);
+    row[BJ_DOC_LABEL].text = job_local(n->label);
+    row[BJ_DOC_ALLOCATED].text = job_now_amount(d, n, n->held);
+    row[BJ_DOC_AMOUNT_USED].text = job_now_amount(d, n, n->used);
+    if (n->used == BJ_SQL_NULL)
+        return;
+    row[BJ_DOC_AMOUNT_USED].unit = bj_local("now");
+    row[BJ_DOC_PERCENT].judge = n->judge;
+    row[BJ_DOC_PERCENT].has_meter = true;
+    row[BJ_DOC_PERCENT].ppm = n->ppm;
+    row[BJ_DOC_PERCENT].text = job_percent(d, n->ppm);
+    bj_buf_slice(&d->scratch, row[BJ_DOC_AMOUNT_USED].text);
+    if (n->held != BJ_SQL_NULL) {
+        bj_local_str(&d->scratch, " {of} ");
+        bj_buf_slice(&d->scratch, row[BJ_DOC_ALLOCATED].text);
+    }
+    row[BJ_DOC_AMOUNT].text = bj_doc_take(d);
+}
+
+static int64_t job_part(int64_t used, int64_t held)
+{
+    return used == BJ_SQL_NULL || held <= 0
+               ? BJ_SQL_NULL
+               : (int64_t)((double)used * 1e6 / (double)held + 0.5);
+}
+
+/* The sections of a job that has not ended. */
+static void job_put_present(const struct bj_report *r, struct bj_doc *d,
+                            struct bj_doc_section *held)
+{
+    enum { MILLION = 1000000, NEARLY_FULL = 950000 /* ppm */ };
+    const int64_t cpus = bj_report_number(r, BJ_REPORT_CPUS),
+                  gpus = bj_report_number(r, BJ_REPORT_GPUS),
+                  milli = bj_report_number(r, BJ_REPORT_NOW_CPUS),
+                  bytes = bj_report_number(r, BJ_REPORT_NOW_MEMORY),
+                  gpu_ppm = bj_report_number(r, BJ_REPORT_NOW_GPU);
+    struct job_now now[] = {
+        {.label = "CPUs",
+         .held = cpus > 0 ? cpus * MILLION : BJ_SQL_NULL,
+         .used = milli != BJ_SQL_NULL ? milli * 1000 : BJ_SQL_NULL,
+         .judge = BJ_DOC_JUDGE_CPU},
+        {.label = "Memory",
+         .held = bj_report_number(r, BJ_REPORT_MEMORY_ALLOCATED),
+         .used = bytes,
+         .bytes = true},
+        {.label = "GPUs",
+         .held = gpus > 0 ? gpus * MILLION : BJ_SQL_NULL,
+         .used =
+             gpus > 0 && gpu_ppm != BJ_SQL_NULL ? gpus * gpu_ppm : BJ_SQL_NULL,
+         .judge = BJ_DOC_JUDGE_GPU}};
+    struct bj_doc_section *s = NULL;
+    if (now[1].held == BJ_SQL_NULL)
+        now[1].held = bj_report_number(r, BJ_REPORT_MEMORY_REQUESTED);
+    for (size_t i = 0; i < sizeof(now) / sizeof(now[0]); i++) {
+        struct job_now *n = &now[i];
+        n->ppm = job_part(n->used, n->held);
+        /* before the end of a job, only memory that is nearly full is a
+         * problem */
+        if (n->bytes && n->ppm > NEARLY_FULL)
+            n->judge = BJ_DOC_JUDGE_MEMORY;
+        if (n->used == BJ_SQL_NULL && n->held == BJ_SQL_NULL)
+            continue;
+        job_put_now(d, held, n);
+        if (n->used == BJ_SQL_NULL)
+            continue;
+        if (!s)
+            s = bj_doc_add(d, BJ_DOC_NOW, bj_local("In use now"),
+                           BJ_DOC_FIGURE_COLUMNS);
+        job_put_now(d, s, n);
+    }
+    if (r->figure[BJ_FIGURE_TIME].used != BJ_SQL_NULL ||
+        r->figure[BJ_FIGURE_TIME].allocated != BJ_SQL_NULL)
+        job_put_figure(r, d, held, BJ_FIGURE_TIME);
+}
+
 static void job_put_figures(const struct bj_report *r, struct bj_doc *d)
 {
     struct bj_doc_section *held = bj_doc_add(d, BJ_DOC_HELD, NULL,
                                              BJ_DOC_FIGURE_COLUMNS),
                           *s = NULL;
+    const bool ended = bj_report_number(r, BJ_REPORT_END) != BJ_SQL_NULL;
+    if (!ended)
+        job_put_present(r, d, held);
     for (unsigned i = 0; i < BJ_FIGURES; i++) {
         const struct bj_report_figure *f = &r->figure[i];
         const bool known = f->used != BJ_SQL_NULL || f->ppm != BJ_SQL_NULL;
-        if (known || (f->allocated != BJ_SQL_NULL && i != BJ_FIGURE_CHARGED))
+        if (ended &&
+            (known || (f->allocated != BJ_SQL_NULL && i != BJ_FIGURE_CHARGED)))
             job_put_figure(r, d, held, i);
         if (!known)
             continue;
@@ -338,15 +465,6 @@ static void job_put_gpus(const struct bj_report *r, struct bj_doc *d)
     }
 }
 
-/* Add the text of scratch as a section of one sentence, if there is one. */
-static void job_put_sentence(struct bj_doc *d, enum bj_doc_name name)
-{
-    if (d->scratch.len == 0)
-        return;
-    struct bj_doc_section *s = bj_doc_add(d, name, NULL, BJ_DOC_ABOUT_COLUMNS);
-    bj_doc_row(d, s)->text = bj_doc_take(d);
-}
-
 static void job_show_spread(struct bj_buf *b, unsigned which, int64_t v)
 {
     if (which == BJ_SPREAD_MEMORY)
@@ -463,6 +581,7 @@ static void job_put_facts(const struct bj_report *r, struct bj_doc *d)
 void bj_report_document(const struct bj_report *r, struct bj_doc *ret)
 {
     job_put_head(r, ret);
+    job_put_running(r, ret);
     job_put_advice(r, ret);
     job_put_figures(r, ret);
     job_put_findings(r, ret);

@@ -17,9 +17,12 @@
 enum bj_doc_name {
     BJ_DOC_ABOUT, /* sentences below the title */
     BJ_DOC_VERDICT,
+    BJ_DOC_RUNNING, /* for how long, of which limit; of a running job */
     BJ_DOC_ADVICE,
     BJ_DOC_FIGURES, /* what was used of what was held */
-    BJ_DOC_HELD,    /* also of what the use is unknown; of a job */
+    BJ_DOC_NOW,     /* what a running job uses now of what it holds */
+    BJ_DOC_HELD,    /* of a job: also of what the use is unknown; before its
+                       end what it uses now, and the run time */
     BJ_DOC_FINDINGS,
     BJ_DOC_WARNINGS,
     BJ_DOC_NODES,

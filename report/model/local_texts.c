@@ -194,6 +194,7 @@ const char *const bj_local_texts[] = {
     "one:",
     "in all",
     "In use",
+    "In use now",
     "In use: allocated or mixed. Down or drained: down, draining, drained, "
     "failing, in maintenance, not responding, or switched off. GPUs are "
     "blocked when their node has no CPUs left for them.",

@@ -93,7 +93,10 @@
     X(COST_MINIMUM, cost_is_minimum)                                           \
     X(NOT_CHARGED, cost_not_charged)                                           \
     X(FAILED_NODE, failed_node)                                                \
-    X(CURRENCY, currency)
+    X(CURRENCY, currency)                                                      \
+    X(NOW_CPUS, now_cpus_busy)                                                 \
+    X(NOW_MEMORY, now_memory_bytes)                                            \
+    X(NOW_GPU, now_gpu_busy_percent)
 
 enum bj_report_column {
 #define BJ_REPORT_ENUM(upper, lower) BJ_REPORT_##upper,

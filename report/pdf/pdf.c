@@ -315,8 +315,10 @@ static double pdf_boxed(struct pdf_page *p, double y, struct bj_slice s,
                                                  .colour = COLOUR_TEXT});
 }
 
-static void pdf_verdict(struct pdf_page *p, const struct bj_doc_section *s)
+static void pdf_verdict(struct pdf_page *p, const struct bj_doc *d)
 {
+    const struct bj_doc_section *s = &d->section[BJ_DOC_VERDICT],
+                                *running = &d->section[BJ_DOC_RUNNING];
     const struct bj_slice level = bj_doc_cell(s, 0, BJ_DOC_LEVEL)->text;
     const uint32_t colour = pdf_colour(level);
     double y = 7;
@@ -332,6 +334,9 @@ static void pdf_verdict(struct pdf_page *p, const struct bj_doc_section *s)
                                                          .colour = colour});
     y = pdf_boxed(p, y + 2, bj_doc_cell(s, 0, BJ_DOC_WRONG)->text, 12,
                   BJ_FONT_BOLD);
+    if (running->rows > 0)
+        y = pdf_boxed(p, y, bj_doc_cell(running, 0, BJ_DOC_SENTENCE)->text, 10,
+                      BJ_FONT_SANS);
     y = pdf_boxed(p, y, bj_doc_cell(s, 0, BJ_DOC_COST)->text, 10, BJ_FONT_SANS);
     y = pdf_boxed(p, y, bj_doc_cell(s, 0, BJ_DOC_TODO)->text, 10, BJ_FONT_BOLD);
     bj_sheet_grow(p->sheet, y + 5);
@@ -556,8 +561,9 @@ static void pdf_job(struct pdf_page *p, const struct bj_doc *d,
 {
     const struct bj_doc_section *s = d->section;
     pdf_top_of_job(p, d);
-    pdf_verdict(p, &s[BJ_DOC_VERDICT]);
+    pdf_verdict(p, d);
     pdf_list(p, &s[BJ_DOC_ADVICE], BJ_DOC_ADVICE);
+    pdf_table(p, &s[BJ_DOC_NOW], &pdf_totals);
     pdf_table(p, &s[BJ_DOC_FIGURES], &pdf_figures);
     pdf_list(p, &s[BJ_DOC_FINDINGS], BJ_DOC_FINDINGS);
     pdf_list(p, &s[BJ_DOC_WARNINGS], BJ_DOC_WARNINGS);

@@ -755,6 +755,57 @@ static void test_running_array(void **state)
     bj_report_free(&r);
 }
 
+static void set(struct bj_report *r, enum bj_report_column c, int64_t number)
+{
+    r->job[c] = (struct bj_job_value){.known = true, .number = number};
+}
+
+static void has(const struct bj_buf *b, const char *text)
+{
+    if (!strstr(b->p, text))
+        fail_msg("no '%s' in\n%s", text, b->p);
+}
+
+/* The report of a running job shows for how long it runs, and what it uses now,
+ * as far as that is known. */
+static void test_present(void **state)
+{
+    struct derive_rig *w = *state;
+    struct bj_report r;
+    struct bj_buf out = {0};
+    read_report(w, "1000", &r);
+    print(&r, &out);
+    bj_buf_put(&out, "", 1);
+    assert_null(strstr(out.p, "In use now"));
+    assert_null(strstr(out.p, "has been running"));
+    out.len = 0;
+    r.job[BJ_REPORT_STATE] =
+        (struct bj_job_value){.known = true, .text = BJ_SLICE("running")};
+    r.job[BJ_REPORT_END].known = false;
+    set(&r, BJ_REPORT_ELAPSED, 7200);
+    set(&r, BJ_REPORT_LIMIT, 14400);
+    set(&r, BJ_REPORT_CPUS, 4);
+    set(&r, BJ_REPORT_MEMORY_ALLOCATED, 4ll << 30);
+    set(&r, BJ_REPORT_GPUS, 2);
+    set(&r, BJ_REPORT_NOW_CPUS, 1500); /* thousandths */
+    set(&r, BJ_REPORT_NOW_GPU, 250000);
+    r.job[BJ_REPORT_NOW_MEMORY].known = false;
+    print(&r, &out);
+    bj_buf_put(&out, "", 1);
+    has(&out, "It has been running for 02:00:00 of 04:00:00.\n");
+    has(&out, "In use now\n");
+    has(&out, "37.5 %  1.5 of 4\n");
+    has(&out, "25 %  0.5 of 2\n");
+    assert_null(strstr(out.p, "of 4 GiB"));
+    out.len = 0;
+    set(&r, BJ_REPORT_NOW_MEMORY, 1ll << 30);
+    print(&r, &out);
+    bj_buf_put(&out, "", 1);
+    has(&out, "25 %  1 GiB of 4 GiB\n");
+    bj_buf_free(&out);
+    bj_report_free(&r);
+}
+
 /* A report that is written as JSON, read and written again is the same. */
 static void test_json(void **state)
 {
@@ -974,6 +1025,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_verdicts),
                                        cmocka_unit_test(test_options_in_html),
+                                       cmocka_unit_test(test_present),
                                        cmocka_unit_test(test_gpu_names),
                                        cmocka_unit_test(test_waiting),
                                        cmocka_unit_test(test_leak),

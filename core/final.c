@@ -215,9 +215,7 @@ int bj_final_write(const struct bj_core *core, const struct bj_track *t,
     put_ident(o, t->ident);
     if (t->ident->f[BJ_ID_JOBID].n == 0) /* not identified yet */
         final_put_text(o, "jobid", bj_slice_str(t->id));
-    final_put(o, "start",
-              t->ident->n.start_sec != BJ_ABSENT ? t->ident->n.start_sec
-                                                 : t->life.start_sec);
+    final_put(o, "start", bj_track_start(t));
     final_put(o, "end", t->life.end_sec);
     put_fields(o, use_fields, N(use_fields), &t->unit.use);
     if (t->unit.use.mem_held_sampled == 1)

@@ -39,10 +39,9 @@ void bj_life_begin(struct bj_track *t)
     bj_explain_job(t, any ? "has processes" : "had processes");
     t->life.born_usec = core->now_usec;
     bj_tracks_replace(&core->tracks, t);
-    t->life.start_sec = bj_track_oldest(t, core->now_usec, core->wall_usec);
-    if (!any)
-        t->life.start_sec =
-            (core->wall_usec - (core->now_usec - t->life.first_usec)) / 1000000;
+    t->life.start_usec =
+        any ? bj_track_oldest(t, core->now_usec) : t->life.first_usec;
+    bj_track_clock(t, core->now_usec, core->wall_usec);
 }
 
 /* At the slow interval: check whether the processes of a job without new CPU
@@ -72,6 +71,8 @@ void bj_life_update(struct bj_track *t)
     struct bj_core *core = t->core;
     if (core->now_usec >= t->life.place_usec)
         bj_track_place(t, core->now_usec);
+    if (bj_track_live(t))
+        bj_track_clock(t, core->now_usec, core->wall_usec);
     bj_life_begin(t);
     if (core->now_usec >= t->life.check_usec) {
         if (t->life.born && t->life.check_usec != 0)

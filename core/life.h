@@ -30,7 +30,10 @@ struct bj_life {
     /* Boot clock: when it was first seen, when it began, and when it ended (0:
      * it runs). */
     uint64_t first_usec, born_usec, end_usec;
-    uint64_t start_sec, end_sec; /* wall clock, BJ_ABSENT */
+    uint64_t
+        start_usec; /* boot clock: start of its oldest process, BJ_ABSENT */
+    uint64_t start_sec, end_sec; /* wall clock, BJ_ABSENT; start_sec follows the
+                                    clock until the end (bj_track_clock) */
     uint64_t checked_cpu_usec;   /* CPU time at the last check for processes */
     uint64_t last_cpu_usec;      /* CPU time at its last sample without
                                     processes; BJ_ABSENT: it has some again */

@@ -223,8 +223,7 @@ static void publish_job(struct bj_core *core, const struct bj_track *t,
     job->ident = bj_ident_ref(t->ident);
     job->use = t->unit.use;
     const struct bj_ident_numbers *n = &t->ident->n;
-    job->start_sec =
-        n->start_sec != BJ_ABSENT ? n->start_sec : t->life.start_sec;
+    job->start_sec = bj_track_start(t);
     job->latest_sec = n->latest_sec;
     job->restarts = n->restarts;
     job->end_sec = t->life.end_sec;

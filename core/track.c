@@ -55,6 +55,7 @@ struct bj_track *bj_track_new(struct bj_core *core,
     t->core = core;
     t->layout = m->layout;
     t->life.first_usec = core->now_usec;
+    t->life.start_usec = BJ_ABSENT;
     t->life.start_sec = t->life.end_sec = BJ_ABSENT;
     t->life.checked_cpu_usec = t->life.last_cpu_usec = BJ_ABSENT;
     t->life.fresh = core->passes > 1;
@@ -149,8 +150,30 @@ void bj_tracks_remove(struct bj_tracks *ts, struct bj_track *t)
 
 void bj_track_end(struct bj_track *t, uint64_t boot_usec, uint64_t wall_usec)
 {
+    bj_track_clock(t, boot_usec, wall_usec);
     t->life.end_usec = boot_usec ? boot_usec : 1;
     t->life.end_sec = wall_usec / 1000000;
+}
+
+void bj_track_clock(struct bj_track *t, uint64_t boot_usec, uint64_t wall_usec)
+{
+    if (t->life.start_usec == BJ_ABSENT || t->life.start_usec > boot_usec)
+        return;
+    const uint64_t sec =
+                       (wall_usec - (boot_usec - t->life.start_usec)) / 1000000,
+                   had = t->life.start_sec;
+    /* Rounding and a clock that is slewed do not change it. */
+    if (had == BJ_ABSENT || sec + 1 < had || had + 1 < sec)
+        t->life.start_sec = sec;
+}
+
+uint64_t bj_track_start(const struct bj_track *t)
+{
+    enum { SLACK_SEC = 60 };
+    const uint64_t said = t->ident->n.start_sec, own = t->life.start_sec;
+    return said != BJ_ABSENT && (own == BJ_ABSENT || said <= own + SLACK_SEC)
+               ? said
+               : own;
 }
 
 bool bj_track_over(const struct bj_track *t)
@@ -197,8 +220,7 @@ bool bj_track_procs_path(const struct bj_track *t, char *buf, size_t cap,
     return false;
 }
 
-uint64_t bj_track_oldest(const struct bj_track *t, uint64_t now_boot_usec,
-                         uint64_t now_wall_usec)
+uint64_t bj_track_oldest(const struct bj_track *t, uint64_t now_usec)
 {
     enum { OLDEST_OF = 64 };
     char path[4096], buf[2048];
@@ -219,7 +241,5 @@ uint64_t bj_track_oldest(const struct bj_track *t, uint64_t now_boot_usec,
             stat.start_ticks < oldest / tick)
             oldest = stat.start_ticks * tick;
     }
-    if (oldest > now_boot_usec)
-        return BJ_ABSENT;
-    return (now_wall_usec - (now_boot_usec - oldest)) / 1000000;
+    return oldest > now_usec ? BJ_ABSENT : oldest;
 }

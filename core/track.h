@@ -75,9 +75,17 @@ void bj_track_end(struct bj_track *t, uint64_t boot_usec, uint64_t wall_usec);
 /* Search the hierarchies where it has no directory yet. */
 void bj_track_place(struct bj_track *t, uint64_t now_usec);
 
-/* Start of the oldest process in it, seconds since 1970, or BJ_ABSENT. */
-uint64_t bj_track_oldest(const struct bj_track *t, uint64_t now_boot_usec,
-                         uint64_t now_wall_usec);
+/* Start of the oldest process in it, boot clock, or BJ_ABSENT. */
+uint64_t bj_track_oldest(const struct bj_track *t, uint64_t now_usec);
+
+/* The wall clock now shows wall_usec: it may have been set since the job began,
+ * whose start then has another time. */
+void bj_track_clock(struct bj_track *t, uint64_t boot_usec, uint64_t wall_usec);
+
+/* Start of the job, seconds since 1970: that of the scheduler, unless it is
+ * later than that of the oldest process by more than a minute, because a clock
+ * was wrong at the start.  BJ_ABSENT: unknown. */
+uint64_t bj_track_start(const struct bj_track *t);
 
 /* Absolute path in the hierarchy with the most complete cgroup.procs: cpuacct
  * of v1 has the tasks without slurmstepd.  false when there is none. */

@@ -32,6 +32,59 @@ static void test_record_of_a_job(void **state)
     bj_arena_free(&a);
 }
 
+/* When process 1 started, boot clock in microseconds. */
+static uint64_t start_of_one(void)
+{
+    char text[1024] = "";
+    unsigned long long ticks = 0;
+    FILE *f = fopen("/proc/1/stat", "r");
+    assert_non_null(f);
+    assert_true(fread(text, 1, sizeof(text) - 1, f) > 0);
+    fclose(f);
+    char *at = strrchr(text, ')');
+    assert_non_null(at);
+    for (int field = 2; field < 22 && at; field++)
+        at = strchr(at + 1, ' ');
+    assert_non_null(at);
+    assert_int_equal(sscanf(at, "%llu", &ticks), 1);
+    return ticks * (SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+/* A clock was ahead when a job began, and was set back later: its record has
+ * the start in the time of its end, not the one that the scheduler wrote with
+ * that clock. */
+static void test_record_and_early_clock(void **state)
+{
+    (void)state;
+    for (int with_file = 0; with_file < 2; with_file++) {
+        struct rig r;
+        struct bj_arena a = {0};
+        char text[80], files_opt[160];
+        const uint64_t ahead = UINT64_C(30) * 86400 * SECOND;
+        testclock_set_wall(bj_clock_wall_usec() + ahead);
+        snprintf(text, sizeof(text), "jobid=18\nstart=%llu\n",
+                 (unsigned long long)(bj_clock_wall_usec() / SECOND));
+        tmp_dir("files");
+        tmp_file("files/18", text);
+        snprintf(files_opt, sizeof(files_opt), "job.file-dir=%s/%s", top,
+                 with_file ? "files" : "none");
+        tmp_v2_job(SCOPE "job_18", 1234567, 4096, "1\n");
+        START(r, spool_opt, files_opt, "collector.energy=true");
+        ticks(2);
+        testclock_set_wall(bj_clock_wall_usec() - ahead);
+        tmp_remove(SCOPE "job_18");
+        const uint64_t from = bj_clock_wall_usec() / SECOND,
+                       boot = bj_clock_boot_usec();
+        ticks(1);
+        const struct bj_json *doc = await_record(&a);
+        const uint64_t age = (boot - start_of_one()) / SECOND;
+        assert_in_range(number(doc, "end"), from, from + 60);
+        assert_in_range(number(doc, "start"), from - age - 2, from - age + 2);
+        rig_stop(&r);
+        bj_arena_free(&a);
+    }
+}
+
 /* The wall clock jumps forwards by days and back while a job runs, and again
  * after its end: there is one record, with the wall clock of the end. */
 static void test_record_and_clock_jumps(void **state)
@@ -582,6 +635,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(test_record_of_a_job),
+        T(test_record_and_early_clock),
         T(test_record_and_clock_jumps),
         T(test_energy_and_restart),
         T(test_energy_of_pages),

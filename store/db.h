@@ -108,11 +108,8 @@ static inline int bj_db_exec(struct bj_db *db, const char *sql,
 
 /* Compile one statement.  An engine may report errors in the text only when the
  * statement runs. */
-static inline int bj_db_prepare(struct bj_db *db, const char *sql,
-                                struct bj_st **ret, struct bj_err *err)
-{
-    return db->engine->prepare(db, sql, ret, err);
-}
+int bj_db_prepare(struct bj_db *db, const char *sql, struct bj_st **ret,
+                  struct bj_err *err);
 
 /* Compile the statement in a buffer, then free the buffer. */
 int bj_db_prepare_buf(struct bj_db *db, struct bj_buf *sql, struct bj_st **ret,
@@ -233,11 +230,7 @@ static inline int bj_db_function(struct bj_db *db,
 /* --- statements ----------------------------------------------------------- */
 
 /* NULL is fine. */
-static inline void bj_st_finalize(struct bj_st *st)
-{
-    if (st)
-        st->engine->finalize(st);
-}
+void bj_st_finalize(struct bj_st *st);
 
 /* The text of a statement. */
 static inline const char *bj_st_sql(const struct bj_st *st)
@@ -245,11 +238,14 @@ static inline const char *bj_st_sql(const struct bj_st *st)
     return st->sql;
 }
 
+/* The error of a name that a statement does not have. */
+int bj_st_no_name(const struct bj_st *st, struct bj_err *err);
+
 /* Read the next row: 1; 0: no more rows; or an error.  After 0 and errors the
  * statement is reset. */
 static inline int bj_st_row(struct bj_st *st, struct bj_err *err)
 {
-    return st->engine->row(st, err);
+    return st->unknown ? bj_st_no_name(st, err) : st->engine->row(st, err);
 }
 
 /* Make the statement ready to run again; bound values stay.  NULL is fine. */
@@ -282,8 +278,9 @@ static inline int bj_st_insert(struct bj_st *st, int64_t *ret_id,
     return st->engine->insert(st, ret_id, err);
 }
 
-/* Parameters are written "?" or "?1", not both; each is NULL until it is bound.
- * A bound value stays until it is replaced. */
+/* Parameters are written ":name", or "?", or "?1", and only in one of these
+ * ways; each is NULL until it is bound.  A bound value stays until it is
+ * replaced. */
 
 /* The number of parameters. */
 static inline int bj_st_parameters(struct bj_st *st)
@@ -347,6 +344,33 @@ static inline void bj_st_bind_filled(struct bj_st *st, int at,
         st->engine->bind_text(st, at, s);
 }
 
+/* The number of the parameter ":name".  0: there is none, and bj_st_row will
+ * fail. */
+int bj_st_param(struct bj_st *st, const char *name);
+
+/* Bind parameters by their names. */
+static inline void bj_st_set_i64(struct bj_st *st, const char *name, int64_t v)
+{
+    bj_st_bind_i64(st, bj_st_param(st, name), v);
+}
+
+static inline void bj_st_set_f64(struct bj_st *st, const char *name, double v)
+{
+    bj_st_bind_f64(st, bj_st_param(st, name), v);
+}
+
+static inline void bj_st_set_text(struct bj_st *st, const char *name,
+                                  struct bj_slice s)
+{
+    bj_st_bind_text(st, bj_st_param(st, name), s);
+}
+
+static inline void bj_st_set_filled(struct bj_st *st, const char *name,
+                                    struct bj_slice s)
+{
+    bj_st_bind_filled(st, bj_st_param(st, name), s);
+}
+
 /* The number of columns of the result. */
 static inline int bj_st_columns(struct bj_st *st)
 {
@@ -357,6 +381,10 @@ static inline const char *bj_st_column_name(struct bj_st *st, int col)
 {
     return st->engine->column_name(st, col);
 }
+
+/* The number of the column with this name in the result.  -1: there is none;
+ * its values are NULL, and bj_st_row will fail. */
+int bj_st_column(struct bj_st *st, const char *name);
 
 /* Return values of the current row: n columns from col on.  Texts are valid
  * until the next row, and a NUL follows them. */
@@ -390,6 +418,26 @@ static inline double bj_st_get_f64(struct bj_st *st, int col)
 static inline struct bj_slice bj_st_get_text(struct bj_st *st, int col)
 {
     return st->engine->get_text(st, col);
+}
+
+/* The same by the name of the column: "AS name", or that of a column of a
+ * table. */
+static inline int64_t bj_st_i64(struct bj_st *st, const char *name)
+{
+    const int col = bj_st_column(st, name);
+    return col < 0 ? BJ_SQL_NULL : bj_st_get_i64(st, col);
+}
+
+static inline double bj_st_f64(struct bj_st *st, const char *name)
+{
+    const int col = bj_st_column(st, name);
+    return col < 0 ? 0 : bj_st_get_f64(st, col);
+}
+
+static inline struct bj_slice bj_st_text(struct bj_st *st, const char *name)
+{
+    const int col = bj_st_column(st, name);
+    return col < 0 ? (struct bj_slice){NULL, 0} : bj_st_get_text(st, col);
 }
 
 /* --- the whole database --------------------------------------------------- */

@@ -41,6 +41,13 @@ struct bj_st {
     const struct bj_engine *engine;
     struct bj_db *db;
     const char *sql; /* its text; valid as long as the statement */
+    /* of store/db.c: names of parameters, each followed by a NUL, and the one
+       to look at first; the column to look at first; a name that the statement
+       does not have */
+    char *names;
+    const char *name;
+    int number, column;
+    const char *unknown;
 };
 
 enum { BJ_LOAD_COLUMNS = 128 };

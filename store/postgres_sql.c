@@ -61,10 +61,7 @@ static const char *end_of(const char *s, const char *quote)
     return end ? end + strlen(quote) : s + strlen(s);
 }
 
-/* The end of a part that begins at s and must not be changed: a quoted text (a
- * doubled quote ends one part and begins the next) or name, a comment, or the
- * body of a function; else s. */
-static const char *postgres_sql_skip(const char *s)
+const char *bj_sql_skip(const char *s)
 {
     if (*s == '\'')
         return end_of(s, "'");
@@ -166,7 +163,7 @@ int bj_postgres_rewrite(const char *sql, struct bj_buf *ret)
 {
     struct text t = {.at = sql, .to = ret};
     while (*t.at) {
-        const char *end = postgres_sql_skip(t.at);
+        const char *end = bj_sql_skip(t.at);
         if (end > t.at) {
             bj_buf_put(ret, t.at, (size_t)(end - t.at));
             t.at = end;

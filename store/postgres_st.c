@@ -172,7 +172,7 @@ int bj_postgres_prepare(struct bj_db *db, const char *sql, struct bj_st **ret,
     if (!st)
         return bj_err_set(err, -ENOMEM, "prepare");
     st->sql = strdup(sql);
-    st->base = (struct bj_st){db->engine, db, st->sql};
+    st->base = (struct bj_st){.engine = db->engine, .db = db, .sql = st->sql};
     int r = st->sql ? bj_postgres_rewrite(sql, &text) : -ENOMEM;
     if (r >= 0)
         r = allocate(st, r);

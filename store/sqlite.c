@@ -169,7 +169,8 @@ static int sqlite_prepare(struct bj_db *db, const char *sql, struct bj_st **ret,
         free(st);
         return sqlite_fail(to, rc, err, "prepare");
     }
-    st->base = (struct bj_st){db->engine, db, sqlite3_sql(st->st)};
+    st->base = (struct bj_st){
+        .engine = db->engine, .db = db, .sql = sqlite3_sql(st->st)};
     *ret = &st->base;
     return 0;
 }

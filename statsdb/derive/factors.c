@@ -21,27 +21,29 @@ enum { DAY = 86400, PUE_MAX = 64 };
 
 static const char *const texts[STATEMENTS] = {
     [SOURCE] = "SELECT id FROM factor_source WHERE ifnull(cluster, 0) ="
-               " ifnull(?1, 0) AND provider = ?2 AND kind = ?3 AND zone = ?4",
+               " ifnull(:cluster, 0) AND provider = :provider AND kind = :kind"
+               " AND zone = :zone",
     [SOURCE_ADD] =
         "INSERT INTO factor_source(cluster, provider, kind, zone, country,"
-        " rank) VALUES(?1, ?2, ?3, ?4, ?5, ?6)"
+        " rank) VALUES(:cluster, :provider, :kind, :zone, :country, :rank)"
         " ON CONFLICT(ifnull(cluster, 0), provider, kind, zone) DO UPDATE SET"
-        " rank = ?6, country = ?5 WHERE factor_source.rank != ?6 OR"
-        " factor_source.country != ?5",
+        " rank = :rank, country = :country WHERE factor_source.rank != :rank OR"
+        " factor_source.country != :country",
     [PUT] = "INSERT INTO factor(source, basis, start, \"end\", mg_per_kwh,"
-            " estimated, fetched) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)"
-            " ON CONFLICT(source, basis, start) DO UPDATE SET \"end\" = ?4,"
-            " mg_per_kwh = ?5, estimated = ?6, fetched = ?7 WHERE"
-            " (factor.mg_per_kwh != ?5 OR factor.\"end\" != ?4 OR"
-            " factor.estimated != ?6) AND factor.estimated >= ?6",
-    [PUE_PUT] = "INSERT INTO pue(cluster, start, ppm) VALUES(?1, ?2, ?3)"
-                " ON CONFLICT(cluster, start) DO UPDATE SET ppm = ?3 WHERE"
-                " pue.ppm != ?3",
-    [PUE_SWEEP] = "DELETE FROM pue WHERE cluster = ?1 AND start = ?2",
-    [PUE_LIST] = "SELECT start FROM pue WHERE cluster = ?1",
+            " estimated, fetched) VALUES(:source, :basis, :start, :end, :mg,"
+            " :estimated, :fetched) ON CONFLICT(source, basis, start) DO"
+            " UPDATE SET \"end\" = :end, mg_per_kwh = :mg, estimated ="
+            " :estimated, fetched = :fetched WHERE (factor.mg_per_kwh != :mg"
+            " OR factor.\"end\" != :end OR factor.estimated != :estimated) AND"
+            " factor.estimated >= :estimated",
+    [PUE_PUT] = "INSERT INTO pue(cluster, start, ppm) VALUES(:cluster, :start,"
+                " :ppm) ON CONFLICT(cluster, start) DO UPDATE SET ppm = :ppm"
+                " WHERE pue.ppm != :ppm",
+    [PUE_SWEEP] = "DELETE FROM pue WHERE cluster = :cluster AND start = :start",
+    [PUE_LIST] = "SELECT start FROM pue WHERE cluster = :cluster",
     [AGAIN] = "INSERT INTO derive_todo(job) SELECT job FROM job_use"
-              " WHERE energy_uj IS NOT NULL AND counted_end > ?1"
-              " AND counted_start < ?2 AND job NOT IN (SELECT job FROM"
+              " WHERE energy_uj IS NOT NULL AND counted_end > :from"
+              " AND counted_start < :to AND job NOT IN (SELECT job FROM"
               " derive_todo)",
 };
 
@@ -94,9 +96,9 @@ static void changed(struct bj_factors *h, int64_t from, int64_t to)
 /* --- factors ---------------------------------------------------------------
  */
 
-static void bind_str(struct bj_st *st, int at, const char *s)
+static void set_str(struct bj_st *st, const char *name, const char *s)
 {
-    bj_st_bind_text(st, at, bj_slice_str(s));
+    bj_st_set_text(st, name, bj_slice_str(s));
 }
 
 static int source(struct bj_factors *h, int64_t cluster, int rank,
@@ -105,13 +107,13 @@ static int source(struct bj_factors *h, int64_t cluster, int rank,
     int r = 0;
     for (int i = SOURCE_ADD; r == 0 && i >= SOURCE; i--) {
         struct bj_st *st = h->st[i];
-        bj_st_bind_i64(st, 1, cluster);
-        bind_str(st, 2, f->provider);
-        bind_str(st, 3, bj_factor_kind_name(f->kind));
-        bind_str(st, 4, f->zone);
+        bj_st_set_i64(st, "cluster", cluster);
+        set_str(st, "provider", f->provider);
+        set_str(st, "kind", bj_factor_kind_name(f->kind));
+        set_str(st, "zone", f->zone);
         if (i == SOURCE_ADD) {
-            bind_str(st, 5, f->country);
-            bj_st_bind_i64(st, 6, rank);
+            set_str(st, "country", f->country);
+            bj_st_set_i64(st, "rank", rank);
             r = bj_st_run(st, err);
             continue;
         }
@@ -150,13 +152,13 @@ int bj_factors_put(struct bj_factors *h, int64_t cluster, int rank,
     if (r < 0)
         return r;
     enum bj_factor_from from = basis(f, end - start);
-    bj_st_bind_i64(st, 1, id);
-    bj_st_bind_i64(st, 2, (int)from);
-    bj_st_bind_i64(st, 3, start);
-    bj_st_bind_i64(st, 4, end);
-    bj_st_bind_i64(st, 5, f->mg_per_kwh);
-    bj_st_bind_i64(st, 6, f->estimated);
-    bj_st_bind_i64(st, 7, bj_sql_u64(f->fetched_sec));
+    bj_st_set_i64(st, "source", id);
+    bj_st_set_i64(st, "basis", (int)from);
+    bj_st_set_i64(st, "start", start);
+    bj_st_set_i64(st, "end", end);
+    bj_st_set_i64(st, "mg", f->mg_per_kwh);
+    bj_st_set_i64(st, "estimated", f->estimated);
+    bj_st_set_i64(st, "fetched", bj_sql_u64(f->fetched_sec));
     r = bj_st_run(st, err);
     /* A live value remains valid for a while after its end; the next value ends
      * it. */
@@ -204,9 +206,9 @@ static int remove_pues(struct bj_factors *h, int64_t cluster,
     size_t going = 0;
     struct bj_st *st = h->st[PUE_LIST];
     int r;
-    bj_st_bind_i64(st, 1, cluster);
+    bj_st_set_i64(st, "cluster", cluster);
     while ((r = bj_st_row(st, err)) > 0) {
-        int64_t start = bj_st_get_i64(st, 0);
+        int64_t start = bj_st_i64(st, "start");
         size_t k = 0;
         while (k < n && keep[k] != start)
             k++;
@@ -215,8 +217,8 @@ static int remove_pues(struct bj_factors *h, int64_t cluster,
     }
     st = h->st[PUE_SWEEP];
     for (size_t i = 0; r == 0 && i < going; i++) {
-        bj_st_bind_i64(st, 1, cluster);
-        bj_st_bind_i64(st, 2, gone[i]);
+        bj_st_set_i64(st, "cluster", cluster);
+        bj_st_set_i64(st, "start", gone[i]);
         changed(h, gone[i], INT64_MAX);
         r = bj_st_run(st, err);
     }
@@ -233,9 +235,9 @@ int bj_factors_pue(struct bj_factors *h, int64_t cluster,
         r = one_pue(pue->v[i], &start[i], &ppm, err);
         if (r < 0)
             break;
-        bj_st_bind_i64(st, 1, cluster);
-        bj_st_bind_i64(st, 2, start[i]);
-        bj_st_bind_i64(st, 3, ppm);
+        bj_st_set_i64(st, "cluster", cluster);
+        bj_st_set_i64(st, "start", start[i]);
+        bj_st_set_i64(st, "ppm", ppm);
         r = bj_st_run(st, err);
         if (r == 0 && bj_db_changes(h->db) > 0)
             changed(h, start[i], INT64_MAX);
@@ -251,8 +253,8 @@ int64_t bj_factors_flush(struct bj_factors *h, struct bj_err *err)
     struct bj_st *st = h->st[AGAIN];
     if (h->from >= h->to)
         return 0;
-    bj_st_bind_i64(st, 1, h->from);
-    bj_st_bind_i64(st, 2, h->to);
+    bj_st_set_i64(st, "from", h->from);
+    bj_st_set_i64(st, "to", h->to);
     int r = bj_st_run(st, err);
     int64_t n = bj_db_changes(h->db);
     bj_factors_drop(h);

@@ -45,9 +45,10 @@ struct bj_grams {
 };
 
 static const char *const factors_sql =
-    "SELECT start, \"end\", mg_per_kwh, estimated FROM factor WHERE source = ?1"
-    " AND basis = ?2 AND start < ?4 AND start >= coalesce((SELECT max(start)"
-    " FROM factor WHERE source = ?1 AND basis = ?2 AND start <= ?3), ?3)"
+    "SELECT start, \"end\", mg_per_kwh, estimated FROM factor WHERE source ="
+    " :source AND basis = :basis AND start < :to AND start >= coalesce((SELECT"
+    " max(start) FROM factor WHERE source = :source AND basis = :basis AND"
+    " start <= :from), :from)"
     " ORDER BY start";
 
 int bj_grams_new(struct bj_store *s, struct bj_grams **ret, struct bj_err *err)
@@ -59,8 +60,9 @@ int bj_grams_new(struct bj_store *s, struct bj_grams **ret, struct bj_err *err)
     int r = bj_db_prepare(g->db, factors_sql, &g->factors, err);
     if (r == 0)
         r = bj_db_prepare(g->db,
-                          "SELECT id, coalesce(cluster, 0), provider = 'best',"
-                          " kind = 'marginal' FROM factor_source"
+                          "SELECT id, coalesce(cluster, 0) AS cluster,"
+                          " provider = 'best' AS best, kind = 'marginal' AS"
+                          " marginal FROM factor_source"
                           " ORDER BY rank, id",
                           &g->sources, err);
     if (r == 0)
@@ -99,16 +101,16 @@ static int read_sources(struct bj_grams *g, struct bj_err *err)
     g->source_n = g->pue_n = 0;
     while ((r = bj_st_row(g->sources, err)) > 0)
         if (g->source_n < BJ_GRAMS_MAX)
-            g->source[g->source_n++] =
-                (struct source){.id = bj_st_get_i64(g->sources, 0),
-                                .cluster = bj_st_get_i64(g->sources, 1),
-                                .best = bj_st_get_i64(g->sources, 2) != 0,
-                                .marginal = bj_st_get_i64(g->sources, 3) != 0};
+            g->source[g->source_n++] = (struct source){
+                .id = bj_st_i64(g->sources, "id"),
+                .cluster = bj_st_i64(g->sources, "cluster"),
+                .best = bj_st_i64(g->sources, "best") != 0,
+                .marginal = bj_st_i64(g->sources, "marginal") != 0};
     while (r == 0 && (r = bj_st_row(g->pues, err)) > 0) {
         if (g->pue_n < sizeof(g->pue) / sizeof(g->pue[0]))
-            g->pue[g->pue_n++] = (struct pue){bj_st_get_i64(g->pues, 0),
-                                              bj_st_get_i64(g->pues, 1),
-                                              bj_st_get_i64(g->pues, 2)};
+            g->pue[g->pue_n++] = (struct pue){bj_st_i64(g->pues, "cluster"),
+                                              bj_st_i64(g->pues, "start"),
+                                              bj_st_i64(g->pues, "ppm")};
         r = 0;
     }
     g->known = r == 0;
@@ -142,14 +144,14 @@ static int read_layer(struct bj_grams *g, int64_t source, int basis,
     struct bj_st *st = g->factors;
     int r, bad = 0;
     g->layer.n = 0;
-    bj_st_bind_i64(st, 1, source);
-    bj_st_bind_i64(st, 2, basis);
-    bj_st_bind_i64(st, 3, from);
-    bj_st_bind_i64(st, 4, to);
+    bj_st_set_i64(st, "source", source);
+    bj_st_set_i64(st, "basis", basis);
+    bj_st_set_i64(st, "to", to);
+    bj_st_set_i64(st, "from", from);
     while ((r = bj_st_row(st, err)) > 0) {
-        struct piece p = {bj_st_get_i64(st, 0), bj_st_get_i64(st, 1),
-                          (uint32_t)bj_st_get_i64(st, 2),
-                          bj_st_get_i64(st, 3) != 0};
+        struct piece p = {bj_st_i64(st, "start"), bj_st_i64(st, "end"),
+                          (uint32_t)bj_st_i64(st, "mg_per_kwh"),
+                          bj_st_i64(st, "estimated") != 0};
         size_t n = g->layer.n;
         p.to = valid_to(&p, basis);
         if (n > 0 && g->layer.v[n - 1].to > p.from)

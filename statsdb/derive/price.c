@@ -71,12 +71,12 @@ int bj_prices_read(struct bj_db *db, struct bj_prices *ret, struct bj_err *err)
     if (r == 0)
         r = bj_st_row(st, err);
     if (r > 0) {
-        ret->cpu_hour = bj_st_get_i64(st, 0);
-        ret->gpu_hour = bj_st_get_i64(st, 1);
-        ret->gib_hour = bj_st_get_i64(st, 2);
-        ret->kwh = bj_st_get_i64(st, 3);
-        ret->failed_nodes_free = bj_st_get_i64(st, 5) > 0;
-        struct bj_slice s = bj_st_get_text(st, 4);
+        ret->cpu_hour = bj_st_i64(st, "cpu_hour");
+        ret->gpu_hour = bj_st_i64(st, "gpu_hour");
+        ret->gib_hour = bj_st_i64(st, "gib_hour");
+        ret->kwh = bj_st_i64(st, "kwh");
+        ret->failed_nodes_free = bj_st_i64(st, "failed_nodes_free") > 0;
+        struct bj_slice s = bj_st_text(st, "currency");
         snprintf(ret->currency, sizeof(ret->currency), "%.*s", (int)s.n,
                  s.p ? s.p : "");
     }
@@ -93,6 +93,8 @@ bool bj_prices_are(const struct bj_prices *p)
 static int write_row(struct bj_db *db, const struct bj_report_conf *conf,
                      struct bj_err *err)
 {
+    static const char *const name[] = {"cpu_hour", "gpu_hour", "gib_hour",
+                                       "kwh"};
     const char *const text[] = {conf->cpu_hour, conf->gpu_hour, conf->gib_hour,
                                 conf->kwh};
     int64_t price[4];
@@ -109,14 +111,16 @@ static int write_row(struct bj_db *db, const struct bj_report_conf *conf,
     r = bj_db_prepare(db,
                       "INSERT INTO price(id, currency, cpu_hour, gpu_hour,"
                       " gib_hour, kwh, failed_nodes_free)"
-                      " VALUES(1, ?1, ?2, ?3, ?4, ?5, ?6)",
+                      " VALUES(1, :currency, :cpu_hour, :gpu_hour,"
+                      " :gib_hour, :kwh, :failed_nodes_free)",
                       &st, err);
     if (r < 0)
         return r;
-    bj_st_bind_text(st, 1, bj_slice_str(conf->currency ? conf->currency : ""));
+    bj_st_set_text(st, "currency",
+                   bj_slice_str(conf->currency ? conf->currency : ""));
     for (int i = 0; i < 4; i++)
-        bj_st_bind_i64(st, i + 2, price[i]);
-    bj_st_bind_i64(st, 6, conf->failed_nodes_free);
+        bj_st_set_i64(st, name[i], price[i]);
+    bj_st_set_i64(st, "failed_nodes_free", conf->failed_nodes_free);
     r = bj_st_run(st, err);
     bj_st_finalize(st);
     return r;

@@ -11,19 +11,20 @@
     " AND k.id != j.id AND k.start IS NOT NULL"
 
 static const char list_sql[] =
-    "SELECT t.job, t.\"end\", j.jobid, j.start, j.nodes, j.gpus,"
-    " EXISTS (SELECT 1" OTHERS " AND k.start > j.start - 3456000),"
+    "SELECT t.job AS job, t.\"end\" AS \"end\", j.jobid AS jobid, j.start AS"
+    " start, j.nodes AS nodes, j.gpus AS gpus, EXISTS (SELECT 1" OTHERS
+    " AND k.start > j.start - 3456000) AS others,"
     " (SELECT max(coalesce(k.\"end\", j.start))" OTHERS
-    " AND k.start <= j.start),"
-    " (SELECT max(k.start)" OTHERS " AND k.start <= j.start),"
-    " (SELECT min(k.start)" OTHERS " AND k.start > j.start)"
+    " AND k.start <= j.start) AS prev_end,"
+    " (SELECT max(k.start)" OTHERS " AND k.start <= j.start) AS prev_start,"
+    " (SELECT min(k.start)" OTHERS " AND k.start > j.start) AS next_start"
     " FROM prom_todo AS t JOIN job AS j ON j.id = t.job WHERE t.cluster ="
-    " (SELECT id FROM cluster WHERE name = ?1) AND t.\"end\" <= ?2"
-    " ORDER BY t.\"end\" DESC LIMIT ?3";
+    " (SELECT id FROM cluster WHERE name = :cluster) AND t.\"end\" <="
+    " :upto ORDER BY t.\"end\" DESC LIMIT :jobs";
 
 static const char done_sql[] =
     "DELETE FROM prom_todo WHERE cluster = (SELECT id FROM cluster WHERE name ="
-    " ?1) AND \"end\" = ?2 AND job = ?3";
+    " :cluster) AND \"end\" = :end AND job = :job";
 
 static int put_sql(struct bj_db *db, struct bj_st **ret, struct bj_err *err)
 {
@@ -34,14 +35,16 @@ static int put_sql(struct bj_db *db, struct bj_st **ret, struct bj_err *err)
 #define COLUMN(upper, lower, nodes) ", " #lower
                BJ_USE_VALUES(COLUMN)
 #undef COLUMN
-                   ") VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10");
-    for (int i = 0; i < BJ_USE_VALUE_COUNT; i++)
-        bj_buf_printf(&sql, ", ?%d", i + 11);
-    bj_buf_str(&sql,
-               ") ON CONFLICT(job) DO UPDATE SET queried_sec = ?2, outcome ="
-               " ?3, nodes_seen = ?4, nodes_final = ?5, coverage_ppm = ?6,"
-               " energy_policy = ?7, energy_nodes = ?8, start = ?9, \"end\" ="
-               " ?10"
+                   ") VALUES(:job, :now, :outcome, :nodes, :final, :coverage,"
+                   " :policy, :energy_nodes, :start, :end"
+#define COLUMN(upper, lower, nodes) ", :" #lower
+               BJ_USE_VALUES(COLUMN)
+#undef COLUMN
+                   ") ON CONFLICT(job) DO UPDATE SET queried_sec = :now,"
+                   " outcome = :outcome, nodes_seen = :nodes, nodes_final"
+                   " = :final, coverage_ppm = :coverage, energy_policy ="
+                   " :policy, energy_nodes = :energy_nodes, start ="
+                   " :start, \"end\" = :end"
 #define COLUMN(upper, lower, nodes) ", " #lower " = excluded." #lower
                BJ_USE_VALUES(COLUMN)
 #undef COLUMN
@@ -61,22 +64,24 @@ static int measure_prepare(struct bj_measure *m, struct bj_err *err)
     } all[] = {
         {list_sql, &m->list},
         {done_sql, &m->done},
-        {"UPDATE job_prom SET queried_sec = ?2, start = ?3, \"end\" = ?4"
-         " WHERE job = ?1 AND outcome = 0",
+        {"UPDATE job_prom SET queried_sec = :now, start = :start, \"end\" ="
+         " :end WHERE job = :job AND outcome = 0",
          &m->keep},
         {"INSERT INTO job_prom_energy(job, component, microjoules)"
-         " VALUES(?1, ?2, ?3)",
+         " VALUES(:job, :component, :microjoules)",
          &m->put_energy},
-        {"INSERT INTO job_bin(job, start, microjoules) VALUES(?1, ?2, ?3)",
+        {"INSERT INTO job_bin(job, start, microjoules) VALUES(:job, :start,"
+         " :microjoules)",
          &m->put_bin},
-        {"DELETE FROM job_prom_energy WHERE job = ?1", &m->drop_energy},
-        {"DELETE FROM job_bin WHERE job = ?1", &m->drop_bin},
+        {"DELETE FROM job_prom_energy WHERE job = :job", &m->drop_energy},
+        {"DELETE FROM job_bin WHERE job = :job", &m->drop_bin},
         {"INSERT INTO job_part(job, node, gpu, \"index\", since, upto, cpus,"
          " cpus_milli, memory_bytes, memory_limit_bytes, busy_ppm, idle_since)"
-         " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+         " VALUES(:job, :node, :gpu, :index, :since, :upto, :cpus, :cpus_milli,"
+         " :memory, :limit, :busy, :idle)",
          &m->put_part},
-        {"DELETE FROM job_part WHERE job = ?1", &m->drop_part},
-        {"INSERT INTO derive_todo(job) VALUES(?1) ON CONFLICT DO NOTHING",
+        {"DELETE FROM job_part WHERE job = :job", &m->drop_part},
+        {"INSERT INTO derive_todo(job) VALUES(:job) ON CONFLICT DO NOTHING",
          &m->retry},
     };
     int r = put_sql(m->db, &m->put, err);
@@ -142,16 +147,17 @@ int bj_measure_backlog(struct bj_measure *m, int64_t since_sec,
     int r = bj_db_prepare(
         m->db,
         "INSERT INTO prom_todo(cluster, \"end\", job) SELECT cluster, \"end\","
-        " id FROM job WHERE at > ?2 - 3456000 AND \"end\" >= ?2 AND \"end\" >"
-        " start AND cluster = (SELECT id FROM cluster WHERE name = ?1) AND NOT"
+        " id FROM job WHERE at > :since - 3456000 AND \"end\" >= :since AND"
+        " \"end\" > start AND cluster = (SELECT id FROM cluster WHERE name ="
+        " :cluster) AND NOT"
         " EXISTS (SELECT 1 FROM job_prom AS p WHERE p.job = job.id AND"
         " p.start = job.start AND p.\"end\" = job.\"end\")"
         " ON CONFLICT DO NOTHING",
         &st, err);
     if (r < 0)
         return r;
-    bj_st_bind_filled(st, 1, bj_slice_str(m->cluster));
-    bj_st_bind_i64(st, 2, since_sec);
+    bj_st_set_filled(st, "cluster", bj_slice_str(m->cluster));
+    bj_st_set_i64(st, "since", since_sec);
     r = bj_st_run(st, err);
     bj_st_finalize(st);
     return r;
@@ -163,7 +169,7 @@ int bj_measure_backlog(struct bj_measure *m, int64_t since_sec,
 static int run_for(struct bj_st *st, const struct bj_measure_job *j,
                    struct bj_err *err)
 {
-    bj_st_bind_i64(st, 1, j->job);
+    bj_st_set_i64(st, "job", j->job);
     return bj_st_run(st, err);
 }
 
@@ -194,17 +200,19 @@ static int measure_put_row(struct bj_measure *m, const struct bj_measure_job *j,
         if (r < 0)
             return r;
     }
-    bj_st_bind_i64(st, 2, now);
-    bj_st_bind_i64(st, 3, j->outcome);
-    bj_st_bind_i64(st, 4, j->v[BJ_ME_NODES]);
-    bj_st_bind_i64(st, 5, j->v[BJ_ME_FINAL]);
-    bj_st_bind_i64(st, 6, found ? coverage(m, j) : BJ_SQL_NULL);
-    bj_st_bind_i64(st, 7, policy);
-    bj_st_bind_i64(st, 8, j->v[BJ_ME_ENERGY_NODES]);
-    bj_st_bind_i64(st, 9, j->start_sec);
-    bj_st_bind_i64(st, 10, j->end_sec);
-    for (int i = 0; i < BJ_USE_VALUE_COUNT; i++)
-        bj_st_bind_i64(st, i + 11, j->v[i]);
+    bj_st_set_i64(st, "now", now);
+    bj_st_set_i64(st, "outcome", j->outcome);
+    bj_st_set_i64(st, "nodes", j->v[BJ_ME_NODES]);
+    bj_st_set_i64(st, "final", j->v[BJ_ME_FINAL]);
+    bj_st_set_i64(st, "coverage", found ? coverage(m, j) : BJ_SQL_NULL);
+    bj_st_set_i64(st, "policy", policy);
+    bj_st_set_i64(st, "energy_nodes", j->v[BJ_ME_ENERGY_NODES]);
+    bj_st_set_i64(st, "start", j->start_sec);
+    bj_st_set_i64(st, "end", j->end_sec);
+#define VALUE(upper, lower, nodes)                                             \
+    bj_st_set_i64(st, #lower, j->v[BJ_USE_##upper]);
+    BJ_USE_VALUES(VALUE)
+#undef VALUE
     return run_for(st, j, err);
 }
 
@@ -223,15 +231,15 @@ static int measure_put_energy(struct bj_measure *m,
                          err);
         if (r < 0)
             return r;
-        bj_st_bind_i64(m->put_energy, 2, word);
-        bj_st_bind_i64(m->put_energy, 3, j->component[i]);
+        bj_st_set_i64(m->put_energy, "component", word);
+        bj_st_set_i64(m->put_energy, "microjoules", j->component[i]);
         r = run_for(m->put_energy, j, err);
     }
     if (r == 0)
         r = run_for(m->drop_bin, j, err);
     for (size_t i = 0; r == 0 && i < j->bins; i++) {
-        bj_st_bind_i64(m->put_bin, 2, j->bin[i].start_sec);
-        bj_st_bind_i64(m->put_bin, 3, j->bin[i].microjoules);
+        bj_st_set_i64(m->put_bin, "start", j->bin[i].start_sec);
+        bj_st_set_i64(m->put_bin, "microjoules", j->bin[i].microjoules);
         r = run_for(m->put_bin, j, err);
     }
     return r;
@@ -244,16 +252,17 @@ static int measure_put_parts(struct bj_measure *m,
     int r = run_for(m->drop_part, j, err);
     for (size_t i = 0; r == 0 && !j->parts.too_many && i < j->parts.n; i++) {
         const struct bj_part *p = &j->parts.v[i];
-        const int64_t numbers[] = {
-            j->start_sec, j->end_sec,
-            p->cpus,      p->cpus_milli,
-            p->memory,    p->memory_limit,
-            p->busy_ppm,  p->unused ? j->start_sec : BJ_SQL_NULL};
-        bj_st_bind_text(st, 2, p->node);
-        bj_st_bind_text(st, 3, p->gpu);
-        bj_st_bind_filled(st, 4, p->index);
-        for (size_t k = 0; k < sizeof(numbers) / sizeof(numbers[0]); k++)
-            bj_st_bind_i64(st, (int)k + 5, numbers[k]);
+        bj_st_set_text(st, "node", p->node);
+        bj_st_set_text(st, "gpu", p->gpu);
+        bj_st_set_filled(st, "index", p->index);
+        bj_st_set_i64(st, "since", j->start_sec);
+        bj_st_set_i64(st, "upto", j->end_sec);
+        bj_st_set_i64(st, "cpus", p->cpus);
+        bj_st_set_i64(st, "cpus_milli", p->cpus_milli);
+        bj_st_set_i64(st, "memory", p->memory);
+        bj_st_set_i64(st, "limit", p->memory_limit);
+        bj_st_set_i64(st, "busy", p->busy_ppm);
+        bj_st_set_i64(st, "idle", p->unused ? j->start_sec : BJ_SQL_NULL);
         r = run_for(st, j, err);
     }
     return r;
@@ -266,9 +275,9 @@ static int keep_stored(struct bj_measure *m, const struct bj_measure_job *j,
 {
     if (j->outcome != BJ_MEASURE_NO_DATA)
         return 0;
-    bj_st_bind_i64(m->keep, 2, now);
-    bj_st_bind_i64(m->keep, 3, j->start_sec);
-    bj_st_bind_i64(m->keep, 4, j->end_sec);
+    bj_st_set_i64(m->keep, "now", now);
+    bj_st_set_i64(m->keep, "start", j->start_sec);
+    bj_st_set_i64(m->keep, "end", j->end_sec);
     int r = run_for(m->keep, j, err);
     return r < 0 ? r : bj_db_changes(m->db) > 0;
 }
@@ -298,9 +307,9 @@ static int measure_put_job(struct bj_measure *m, const struct bj_measure_job *j,
         [BJ_MEASURE_AMBIGUOUS] = &m->counts.ambiguous,
     };
     int r = put_result(m, j, now, err);
-    bj_st_bind_filled(m->done, 1, bj_slice_str(m->cluster));
-    bj_st_bind_i64(m->done, 2, j->end_sec);
-    bj_st_bind_i64(m->done, 3, j->job);
+    bj_st_set_filled(m->done, "cluster", bj_slice_str(m->cluster));
+    bj_st_set_i64(m->done, "end", j->end_sec);
+    bj_st_set_i64(m->done, "job", j->job);
     if (r == 0)
         r = bj_st_run(m->done, err);
     ++*count[j->outcome];

@@ -25,20 +25,20 @@ static bool take_id(struct bj_slice id, char to[BJ_MEASURE_ID])
 /* The job of the current row; false: its id cannot be a label. */
 static bool batch_read_row(struct bj_st *st, struct bj_measure_job *j)
 {
-    *j = (struct bj_measure_job){.job = bj_st_get_i64(st, 0),
-                                 .end_sec = bj_st_get_i64(st, 1),
-                                 .start_sec = bj_st_get_i64(st, 3),
-                                 .nodes = bj_st_get_i64(st, 4),
-                                 .gpus = bj_st_get_i64(st, 5),
-                                 .other_runs = bj_st_get_i64(st, 6) != 0,
-                                 .prev_end_sec = bj_st_get_i64(st, 7),
-                                 .prev_start_sec = bj_st_get_i64(st, 8),
-                                 .next_start_sec = bj_st_get_i64(st, 9)};
+    *j = (struct bj_measure_job){.job = bj_st_i64(st, "job"),
+                                 .end_sec = bj_st_i64(st, "end"),
+                                 .start_sec = bj_st_i64(st, "start"),
+                                 .nodes = bj_st_i64(st, "nodes"),
+                                 .gpus = bj_st_i64(st, "gpus"),
+                                 .other_runs = bj_st_i64(st, "others") != 0,
+                                 .prev_end_sec = bj_st_i64(st, "prev_end"),
+                                 .prev_start_sec = bj_st_i64(st, "prev_start"),
+                                 .next_start_sec = bj_st_i64(st, "next_start")};
     for (int i = 0; i < BJ_ME_COLUMNS; i++)
         j->v[i] = BJ_SQL_NULL;
     for (int i = 0; i < BJ_COMPONENTS; i++)
         j->component[i] = BJ_SQL_NULL;
-    return take_id(bj_st_get_text(st, 2), j->id);
+    return take_id(bj_st_text(st, "jobid"), j->id);
 }
 
 /* Number of samples that a query for the job may read on the server. */
@@ -158,9 +158,9 @@ int bj_measure_choose(struct bj_measure *m, int64_t now, struct bj_err *err)
     bool full = false, alone = false;
     int r;
     free_bins(b);
-    bj_st_bind_filled(st, 1, bj_slice_str(m->cluster));
-    bj_st_bind_i64(st, 2, now - (int64_t)(m->conf->settle_usec / 1000000));
-    bj_st_bind_i64(st, 3, QUERY_JOBS);
+    bj_st_set_filled(st, "cluster", bj_slice_str(m->cluster));
+    bj_st_set_i64(st, "upto", now - (int64_t)(m->conf->settle_usec / 1000000));
+    bj_st_set_i64(st, "jobs", QUERY_JOBS);
     while ((r = bj_st_row(st, err)) > 0) {
         struct bj_measure_job *j = &b->job[b->n];
         if (full || b->n == BJ_MEASURE_JOBS)

@@ -114,23 +114,23 @@ static int next_action(struct act *a, int *ret, struct bj_err *err)
                               .dry_run = a->r->conf->running.dry_run};
     struct bj_st *st = act_prepare(
         a->r,
-        "SELECT f.since, (SELECT count(*)" DONE_SINCE
-        "), (SELECT a.state" DONE_SINCE
-        " ORDER BY a.id DESC LIMIT 1), (SELECT a.at" DONE_SINCE
-        " ORDER BY a.id DESC LIMIT 1) FROM running_finding AS f WHERE f.job ="
-        " ?1 AND f.rule = ?2 AND f.seen = ?3",
+        "SELECT f.since AS since, (SELECT count(*)" DONE_SINCE
+        ") AS actions, (SELECT a.state" DONE_SINCE
+        " ORDER BY a.id DESC LIMIT 1) AS state, (SELECT a.at" DONE_SINCE
+        " ORDER BY a.id DESC LIMIT 1) AS at FROM running_finding AS f WHERE"
+        " f.job = :job AND f.rule = :rule AND f.seen = :now",
         err);
     if (!st)
         return err->code;
-    bj_st_bind_i64(st, 1, a->job->id);
-    bj_st_bind_filled(st, 2, bj_slice_str(a->rule->name));
-    bj_st_bind_i64(st, 3, a->now_sec);
+    bj_st_set_i64(st, "job", a->job->id);
+    bj_st_set_filled(st, "rule", bj_slice_str(a->rule->name));
+    bj_st_set_i64(st, "now", a->now_sec);
     int r = bj_st_row(st, err);
     if (r > 0) {
-        e.since_sec = a->since_sec = bj_st_get_i64(st, 0);
-        e.actions = (unsigned)bj_st_get_i64(st, 1);
-        e.last_state = bj_action_state(bj_st_get_text(st, 2));
-        e.last_sec = bj_st_get_i64(st, 3);
+        e.since_sec = a->since_sec = bj_st_i64(st, "since");
+        e.actions = (unsigned)bj_st_i64(st, "actions");
+        e.last_state = bj_action_state(bj_st_text(st, "state"));
+        e.last_sec = bj_st_i64(st, "at");
     }
     bj_st_finalize(st);
     *ret = r > 0 ? bj_escalation_next(&e) : -1;
@@ -145,22 +145,24 @@ static int record(struct act *a, enum bj_action_state state, const char *detail,
     struct bj_st *st = act_prepare(
         a->r,
         "INSERT INTO running_action(job, rule, since, step, action, at, state,"
-        " detail) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 FROM job WHERE id = ?1"
-        " AND \"end\" IS NULL AND state = 2 AND start = ?9 ON CONFLICT DO"
+        " detail) SELECT :job, :rule, :since, :step, :action, :now, :state,"
+        " :detail FROM job WHERE id = :job AND \"end\" IS NULL AND state = 2"
+        " AND start = :start ON CONFLICT DO"
         " NOTHING",
         err);
     if (!st)
         return err->code;
     const struct bj_rule_action *what = &a->rule->action[a->step];
-    bj_st_bind_i64(st, 1, a->job->id);
-    bj_st_bind_filled(st, 2, bj_slice_str(a->rule->name));
-    bj_st_bind_i64(st, 3, a->since_sec);
-    bj_st_bind_i64(st, 4, a->step);
-    bj_st_bind_filled(st, 5, bj_slice_str(what->cancel ? "cancel" : "warn"));
-    bj_st_bind_i64(st, 6, a->now_sec);
-    bj_st_bind_filled(st, 7, bj_slice_str(bj_action_states[state]));
-    bj_st_bind_filled(st, 8, bj_slice_str(detail));
-    bj_st_bind_i64(st, 9, a->job->start_sec);
+    bj_st_set_i64(st, "job", a->job->id);
+    bj_st_set_filled(st, "rule", bj_slice_str(a->rule->name));
+    bj_st_set_i64(st, "since", a->since_sec);
+    bj_st_set_i64(st, "step", a->step);
+    bj_st_set_filled(st, "action",
+                     bj_slice_str(what->cancel ? "cancel" : "warn"));
+    bj_st_set_i64(st, "now", a->now_sec);
+    bj_st_set_filled(st, "state", bj_slice_str(bj_action_states[state]));
+    bj_st_set_filled(st, "detail", bj_slice_str(detail));
+    bj_st_set_i64(st, "start", a->job->start_sec);
     return act_change(a->r, st, err);
 }
 
@@ -169,17 +171,18 @@ static int act_finish(struct act *a, enum bj_action_state state,
 {
     struct bj_st *st = act_prepare(
         a->r,
-        "UPDATE running_action SET state = ?5, detail = ?6 WHERE job ="
-        " ?1 AND rule = ?2 AND since = ?3 AND step = ?4",
+        "UPDATE running_action SET state = :state, detail = :detail"
+        " WHERE job = :job AND rule = :rule AND since = :since AND step ="
+        " :step",
         err);
     if (!st)
         return err->code;
-    bj_st_bind_i64(st, 1, a->job->id);
-    bj_st_bind_filled(st, 2, bj_slice_str(a->rule->name));
-    bj_st_bind_i64(st, 3, a->since_sec);
-    bj_st_bind_i64(st, 4, a->step);
-    bj_st_bind_filled(st, 5, bj_slice_str(bj_action_states[state]));
-    bj_st_bind_filled(st, 6, bj_slice_str(detail));
+    bj_st_set_filled(st, "state", bj_slice_str(bj_action_states[state]));
+    bj_st_set_filled(st, "detail", bj_slice_str(detail));
+    bj_st_set_i64(st, "job", a->job->id);
+    bj_st_set_filled(st, "rule", bj_slice_str(a->rule->name));
+    bj_st_set_i64(st, "since", a->since_sec);
+    bj_st_set_i64(st, "step", a->step);
     int n = act_change(a->r, st, err);
     return n < 0 ? n : 0;
 }

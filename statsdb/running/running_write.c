@@ -10,18 +10,21 @@
 
 /* --- which jobs run -------------------------------------------------------*/
 
+/* clang-format off */
 static const char list_sql[] =
-    "SELECT j.id, CAST(j.jobid AS TEXT), (SELECT name FROM user WHERE id ="
-    " j.user), (SELECT name FROM account WHERE id = j.account), (SELECT name"
-    " FROM partition WHERE id = j.partition), (SELECT name FROM qos WHERE id ="
-    " j.qos), j.start, j.suspended, j.nodes, j.cpus, j.gpus,"
-    " coalesce(j.memory_allocated_bytes, j.memory_requested_bytes),"
-    " j.time_limit, j.start - coalesce(j.eligible, nullif(j.submit, 0)),"
-    " j.restarts, " BJ_SQL_INTERACTIVE(
-        "j.id") " FROM job AS j WHERE j.cluster = (SELECT id FROM cluster "
-                "WHERE name = ?1)"
-                " AND j.state = 2 AND j.\"end\" IS NULL AND j.start IS NOT "
-                "NULL";
+    "SELECT j.id AS id, CAST(j.jobid AS TEXT) AS jobid, "
+    BJ_SQL_NAME("user", "j.user") " AS owner, "
+    BJ_SQL_NAME("account", "j.account") " AS account, "
+    BJ_SQL_NAME("partition", "j.partition") " AS partition, "
+    BJ_SQL_NAME("qos", "j.qos") " AS qos, j.start AS start, j.suspended AS"
+    " suspended, j.nodes AS nodes, j.cpus AS cpus, j.gpus AS gpus,"
+    " coalesce(j.memory_allocated_bytes, j.memory_requested_bytes) AS memory,"
+    " j.time_limit AS time_limit, j.start - coalesce(j.eligible, nullif("
+    "j.submit, 0)) AS wait, j.restarts AS restarts, "
+    BJ_SQL_INTERACTIVE("j.id") " AS interactive FROM job AS j WHERE j.cluster"
+    " = (SELECT id FROM cluster WHERE name = ?1) AND j.state = 2 AND"
+    " j.\"end\" IS NULL AND j.start IS NOT NULL";
+/* clang-format on */
 
 /* When accounting of the cluster was last imported. */
 static const char imported_sql[] =
@@ -42,31 +45,33 @@ static int read_imported(struct bj_store *s, const char *cluster, int64_t *ret,
     return r < 0 ? r : 0;
 }
 
-static struct bj_slice write_text(struct bj_arena *a, struct bj_st *st, int col)
+static struct bj_slice write_text(struct bj_arena *a, struct bj_st *st,
+                                  const char *column)
 {
-    struct bj_slice s = bj_st_get_text(st, col);
+    struct bj_slice s = bj_st_text(st, column);
     return s.n > 0 ? bj_arena_copy(a, s) : (struct bj_slice){0};
 }
 
 static void write_read_job(struct bj_arena *a, struct bj_st *st,
                            struct bj_running_job *j)
 {
-    *j = (struct bj_running_job){.id = bj_st_get_i64(st, 0),
-                                 .jobid = write_text(a, st, 1),
-                                 .user = write_text(a, st, 2),
-                                 .account = write_text(a, st, 3),
-                                 .partition = write_text(a, st, 4),
-                                 .qos = write_text(a, st, 5),
-                                 .start_sec = bj_st_get_i64(st, 6),
-                                 .suspended_sec = bj_st_get_i64(st, 7),
-                                 .nodes = bj_st_get_i64(st, 8),
-                                 .cpus = bj_st_get_i64(st, 9),
-                                 .gpus = bj_st_get_i64(st, 10),
-                                 .memory = bj_st_get_i64(st, 11),
-                                 .limit_sec = bj_st_get_i64(st, 12),
-                                 .wait_sec = bj_st_get_i64(st, 13),
-                                 .restarts = bj_st_get_i64(st, 14),
-                                 .interactive = bj_st_get_i64(st, 15) > 0};
+    *j = (struct bj_running_job){.id = bj_st_i64(st, "id"),
+                                 .jobid = write_text(a, st, "jobid"),
+                                 .user = write_text(a, st, "owner"),
+                                 .account = write_text(a, st, "account"),
+                                 .partition = write_text(a, st, "partition"),
+                                 .qos = write_text(a, st, "qos"),
+                                 .start_sec = bj_st_i64(st, "start"),
+                                 .suspended_sec = bj_st_i64(st, "suspended"),
+                                 .nodes = bj_st_i64(st, "nodes"),
+                                 .cpus = bj_st_i64(st, "cpus"),
+                                 .gpus = bj_st_i64(st, "gpus"),
+                                 .memory = bj_st_i64(st, "memory"),
+                                 .limit_sec = bj_st_i64(st, "time_limit"),
+                                 .wait_sec = bj_st_i64(st, "wait"),
+                                 .restarts = bj_st_i64(st, "restarts"),
+                                 .interactive =
+                                     bj_st_i64(st, "interactive") > 0};
 }
 
 static int write_compare(struct bj_slice a, struct bj_slice b)
@@ -140,7 +145,7 @@ struct bj_running_job *bj_running_find(const struct bj_running_jobs *jobs,
 /* --- their values ---------------------------------------------------------*/
 
 /* statsdb/derive/derive.h handles jobs that ended meanwhile. */
-#define RUNS " AND (SELECT \"end\" FROM job WHERE id = ?1) IS NULL"
+#define RUNS " AND (SELECT \"end\" FROM job WHERE id = :job) IS NULL"
 
 enum { LIST, FORGET, DROP, PUT, NOTE, PART, PARTS, OLD, LATE, STATEMENTS };
 
@@ -148,36 +153,38 @@ static const char *const texts[STATEMENTS] = {
     /* Jobs of the cluster that had findings in an earlier evaluation. */
     [LIST] = "SELECT DISTINCT f.job FROM running_finding AS f JOIN job AS j ON"
              " j.id = f.job WHERE j.cluster = (SELECT id FROM cluster WHERE"
-             " name = ?1) AND f.seen < ?2",
-    [FORGET] = "DELETE FROM running_finding WHERE job = ?1 AND seen < ?2",
-    [DROP] = "DELETE FROM job_finding WHERE job = ?1" RUNS,
+             " name = :cluster) AND f.seen < :now",
+    [FORGET] = "DELETE FROM running_finding WHERE job = :job AND seen < :now",
+    [DROP] = "DELETE FROM job_finding WHERE job = :job" RUNS,
     [PUT] = "INSERT INTO job_finding(job, rule, value, threshold, names)"
-            " SELECT ?1, ?2, ?3, ?4, ?5 WHERE (SELECT \"end\" FROM job WHERE "
-            "id = ?1) IS NULL"
-            " ON CONFLICT DO NOTHING",
+            " SELECT :job, :rule, :value, :threshold, :names WHERE (SELECT"
+            " \"end\" FROM job WHERE id = :job) IS NULL ON CONFLICT DO NOTHING",
     /* After a missed evaluation, the time of a finding begins again. */
-    [NOTE] =
-        "INSERT INTO running_finding(job, rule, since, seen) VALUES(?1,"
-        " ?2, ?3, ?3) ON CONFLICT(job, rule) DO UPDATE SET since = CASE WHEN"
-        " running_finding.seen < ?4 THEN ?3 ELSE running_finding.since END,"
-        " seen = ?3",
+    [NOTE] = "INSERT INTO running_finding(job, rule, since, seen) VALUES(:job,"
+             " :rule, :now, :now) ON CONFLICT(job, rule) DO UPDATE SET since = "
+             "CASE WHEN"
+             " running_finding.seen < :unbroken THEN :now ELSE"
+             " running_finding.since END, seen = :now",
     /* Idle since the first evaluation that found it so without a break. */
     [PART] =
         "INSERT INTO job_part(job, node, gpu, \"index\", since, upto, cpus,"
         " cpus_milli, memory_bytes, memory_limit_bytes, busy_ppm, idle_since)"
-        " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12 WHERE"
-        " (SELECT \"end\" FROM job WHERE id = ?1) IS NULL ON CONFLICT(job,"
+        " SELECT :job, :node, :gpu, :index, :since, :now, :cpus, :cpus_milli,"
+        " :memory, :limit, :busy, :idle WHERE"
+        " (SELECT \"end\" FROM job WHERE id = :job) IS NULL ON CONFLICT(job,"
         " node, gpu) DO UPDATE SET \"index\" = excluded.\"index\", since ="
         " excluded.since, upto = excluded.upto, cpus = excluded.cpus,"
         " cpus_milli = excluded.cpus_milli, memory_bytes ="
         " excluded.memory_bytes, memory_limit_bytes ="
         " excluded.memory_limit_bytes, busy_ppm = excluded.busy_ppm, idle_since"
         " = CASE WHEN excluded.idle_since IS NOT NULL AND job_part.idle_since"
-        " IS NOT NULL AND job_part.upto >= ?13 THEN job_part.idle_since ELSE"
+        " IS NOT NULL AND job_part.upto >= :unbroken THEN job_part.idle_since "
+        "ELSE"
         " excluded.idle_since END",
     /* What this evaluation did not find of running jobs. */
-    [PARTS] = "DELETE FROM job_part WHERE upto < ?2 AND job IN (SELECT id FROM"
-              " job WHERE cluster = (SELECT id FROM cluster WHERE name = ?1)"
+    [PARTS] = "DELETE FROM job_part WHERE upto < :now AND job IN (SELECT id"
+              " FROM job WHERE cluster = (SELECT id FROM cluster WHERE name ="
+              " :cluster)"
               " AND state = 2 AND \"end\" IS NULL)",
     [OLD] = "DELETE FROM running_finding WHERE job IN (SELECT f.job FROM"
             " running_finding AS f LEFT JOIN job AS j ON j.id = f.job WHERE"
@@ -196,7 +203,7 @@ struct writer {
 static int write_run(struct writer *w, int which, int64_t job,
                      struct bj_err *err)
 {
-    bj_st_bind_i64(w->st[which], 1, job);
+    bj_st_set_i64(w->st[which], "job", job);
     return bj_st_run(w->st[which], err);
 }
 
@@ -210,15 +217,15 @@ static int write_put_job(struct writer *w, const struct bj_running_job *j,
         e = bj_finding_rules_id(w->r->finding_rules, m->rule, &rule, err);
         if (e < 0)
             return e;
-        bj_st_bind_i64(w->st[PUT], 2, rule);
-        bj_st_bind_f64(w->st[PUT], 3, m->value);
-        bj_st_bind_f64(w->st[PUT], 4, m->threshold);
-        bj_st_bind_filled(w->st[PUT], 5,
-                          bj_slice_str(m->names ? m->names : ""));
+        bj_st_set_i64(w->st[PUT], "rule", rule);
+        bj_st_set_f64(w->st[PUT], "value", m->value);
+        bj_st_set_f64(w->st[PUT], "threshold", m->threshold);
+        bj_st_set_filled(w->st[PUT], "names",
+                         bj_slice_str(m->names ? m->names : ""));
         e = write_run(w, PUT, j->id, err);
-        bj_st_bind_filled(w->st[NOTE], 2, bj_slice_str(m->rule->name));
-        bj_st_bind_i64(w->st[NOTE], 3, w->now_sec);
-        bj_st_bind_i64(w->st[NOTE], 4, w->unbroken_sec);
+        bj_st_set_filled(w->st[NOTE], "rule", bj_slice_str(m->rule->name));
+        bj_st_set_i64(w->st[NOTE], "now", w->now_sec);
+        bj_st_set_i64(w->st[NOTE], "unbroken", w->unbroken_sec);
         if (e == 0)
             e = write_run(w, NOTE, j->id, err);
     }
@@ -232,15 +239,18 @@ static int write_put_parts(struct writer *w, const struct bj_running_jobs *jobs,
     int e = 0;
     for (size_t i = 0; e == 0 && !j->parts.too_many && i < j->parts.n; i++) {
         const struct bj_part *p = &j->parts.v[i];
-        const int64_t numbers[] = {
-            jobs->since_sec, w->now_sec,    p->cpus,
-            p->cpus_milli,   p->memory,     p->memory_limit,
-            p->busy_ppm,     p->idle_since, w->unbroken_sec};
-        bj_st_bind_text(st, 2, p->node);
-        bj_st_bind_text(st, 3, p->gpu);
-        bj_st_bind_filled(st, 4, p->index);
-        for (size_t k = 0; k < sizeof(numbers) / sizeof(numbers[0]); k++)
-            bj_st_bind_i64(st, (int)k + 5, numbers[k]);
+        bj_st_set_text(st, "node", p->node);
+        bj_st_set_text(st, "gpu", p->gpu);
+        bj_st_set_filled(st, "index", p->index);
+        bj_st_set_i64(st, "since", jobs->since_sec);
+        bj_st_set_i64(st, "now", w->now_sec);
+        bj_st_set_i64(st, "cpus", p->cpus);
+        bj_st_set_i64(st, "cpus_milli", p->cpus_milli);
+        bj_st_set_i64(st, "memory", p->memory);
+        bj_st_set_i64(st, "limit", p->memory_limit);
+        bj_st_set_i64(st, "busy", p->busy_ppm);
+        bj_st_set_i64(st, "idle", p->idle_since);
+        bj_st_set_i64(st, "unbroken", w->unbroken_sec);
         e = write_run(w, PART, j->id, err);
     }
     return e;
@@ -255,8 +265,8 @@ static int drop_others(struct writer *w, const char *cluster,
     int n = BATCH, e = 0;
     while (e == 0 && n == BATCH) {
         n = 0;
-        bj_st_bind_filled(w->st[LIST], 1, bj_slice_str(cluster));
-        bj_st_bind_i64(w->st[LIST], 2, w->now_sec);
+        bj_st_set_filled(w->st[LIST], "cluster", bj_slice_str(cluster));
+        bj_st_set_i64(w->st[LIST], "now", w->now_sec);
         while (n < BATCH && (e = bj_st_row(w->st[LIST], err)) > 0)
             job[n++] = bj_st_get_i64(w->st[LIST], 0);
         bj_st_reset(w->st[LIST]);
@@ -264,7 +274,7 @@ static int drop_others(struct writer *w, const char *cluster,
             bool again = false;
             for (size_t k = 0; k < jobs->n && !again; k++)
                 again = jobs->job[k].id == job[i] && jobs->job[k].n_found > 0;
-            bj_st_bind_i64(w->st[FORGET], 2, w->now_sec);
+            bj_st_set_i64(w->st[FORGET], "now", w->now_sec);
             e = again ? 0 : write_run(w, DROP, job[i], err);
             if (e == 0)
                 e = write_run(w, FORGET, job[i], err);
@@ -284,8 +294,8 @@ static int write_all(struct writer *w, const char *cluster,
     for (size_t i = 0; e == 0 && i < jobs->n; i++)
         e = write_put_parts(w, jobs, &jobs->job[i], err);
     if (e == 0) {
-        bj_st_bind_filled(w->st[PARTS], 1, bj_slice_str(cluster));
-        bj_st_bind_i64(w->st[PARTS], 2, w->now_sec);
+        bj_st_set_filled(w->st[PARTS], "cluster", bj_slice_str(cluster));
+        bj_st_set_i64(w->st[PARTS], "now", w->now_sec);
         e = bj_st_run(w->st[PARTS], err);
     }
     if (e == 0)

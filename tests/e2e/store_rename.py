@@ -113,8 +113,10 @@ def main():
                            (["delete-user"], "a user is required")):
             p = run(*words)
             check(p.returncode == 1 and why in p.stderr, "refused: " + " ".join(words), p.stderr)
-        store.rows("UPDATE job_more SET stdout_path = '/home/x/out', stderr_path = '/home/x/err',"
-                   " script_options = '2 -n 1', script_application = 'x'")
+        store.rows("INSERT INTO job_more(job, stdout_path, stderr_path, script_options, script_application)"
+                   " SELECT id, '/home/x/out', '/home/x/err', '2 -n 1', 'x' FROM job WHERE true ON CONFLICT(job) DO UPDATE"
+                   " SET stdout_path = excluded.stdout_path, stderr_path = excluded.stderr_path, script_options ="
+                   " excluded.script_options, script_application = excluded.script_application")
         before = store.rows("SELECT count(*) FROM job_v WHERE user = 'dora' AND stdout_path IS NOT NULL")[0][0]
         check(before > 0, "jobs have paths of their output", before)
         names.update(ann="(deleted)", ben="(deleted)")

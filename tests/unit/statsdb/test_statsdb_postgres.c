@@ -3,7 +3,9 @@
 #include "store/arrays.h"
 #include "tests/unit/store/test_postgres.h"
 
+#include <errno.h>
 #include <math.h>
+#include <string.h>
 
 /* --- rewriting of SQL ----------------------------------------------------- */
 
@@ -291,6 +293,56 @@ static void test_columns(void **state)
     bj_db_close(db);
 }
 
+/* --- names ---------------------------------------------------------------- */
+
+/* Parameters and columns by name are found in any order; a name that the
+ * statement does not have is an error, not another value. */
+static void check_names(struct bj_db *db)
+{
+    struct bj_err err = {0};
+    struct bj_st *st =
+        prepare(db, "SELECT ':no', CAST(:b AS INT) AS b, CAST(:a AS INT) AS"
+                    " \"end\", CAST(:text AS TEXT) AS text, CAST(:b AS INT) + 1"
+                    " AS more /* :no */");
+    assert_int_equal(bj_st_parameters(st), 3);
+    assert_int_equal(bj_st_param(st, "text"), 3);
+    for (int round = 0; round < 2; round++) {
+        bj_st_set_i64(st, "a", 1);
+        bj_st_set_i64(st, "b", 2);
+        bj_st_set_text(st, "text", BJ_SLICE("x"));
+        assert_int_equal(row(st), 1);
+        assert_int_equal(bj_st_i64(st, "end"), 1);
+        assert_int_equal(bj_st_i64(st, "more"), 3);
+        assert_int_equal(bj_st_i64(st, "b"), 2);
+        assert_true(bj_slice_eq(bj_st_text(st, "text"), BJ_SLICE("x")));
+        assert_int_equal(row(st), 0);
+    }
+    assert_int_equal(row(st), 1);
+    assert_int_equal(bj_st_i64(st, "nothing"), BJ_SQL_NULL);
+    assert_int_equal(bj_st_row(st, &err), -EPROTO);
+    assert_ptr_equal(strstr(err.msg, "no 'nothing' in: SELECT"), err.msg);
+    bj_st_finalize(st);
+    st = prepare(db, "SELECT 1 AS one WHERE :a = 1");
+    bj_st_set_i64(st, "aa", 1);
+    assert_int_equal(bj_st_row(st, &err), -EPROTO);
+    assert_ptr_equal(strstr(err.msg, "no 'aa' in: SELECT"), err.msg);
+    bj_st_finalize(st);
+    assert_int_equal(bj_db_prepare(db, "SELECT :a, ?1", &st, &err), -EINVAL);
+    assert_null(st);
+    bj_db_close(db);
+}
+
+static void test_names(void **state)
+{
+    const struct bj_db_options memory = {.create = true};
+    struct bj_db *db;
+    (void)state;
+    assert_int_equal(bj_db_open(&memory, &db, NULL), 0);
+    check_names(db);
+    NEED_SERVER;
+    check_names(open_db());
+}
+
 /* --- rows ----------------------------------------------------------------- */
 
 /* Statements run while the rows of another one arrive, as in SQLite. */
@@ -426,6 +478,7 @@ int main(void)
         cmocka_unit_test(test_types_change),
         cmocka_unit_test(test_texts),
         cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_names),
         cmocka_unit_test(test_rows_between),
         cmocka_unit_test(test_finalized_statements),
         cmocka_unit_test(test_arrays),

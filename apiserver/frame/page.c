@@ -130,7 +130,8 @@ static void put_named(struct bj_buf *b, const struct bj_cell *id,
 {
     const struct bj_cell *name = bj_cells_get(row, "name"),
                          *key = bj_cells_get(row, "key");
-    const bool has_name = !bj_cell_is_empty(name);
+    const bool has_name =
+        !bj_cell_is_empty(name) && bj_slice_trim(name->text).n > 0;
     bj_buf_printf(b, "<a href=\"%sjobs/", to_root);
     if (key)
         bj_url_text(b, key->text);
@@ -433,14 +434,16 @@ static const char *class_of(enum bj_page_form form)
     case BJ_SHOW_PART:
     case BJ_SHOW_GROUP:
     case BJ_SHOW_TIME:
-    case BJ_SHOW_STATE:
     case BJ_SHOW_JOB:
     case BJ_SHOW_USER:
     case BJ_SHOW_ACCOUNT:
-    case BJ_SHOW_PARTITION:
     case BJ_SHOW_CLUSTER:
     case BJ_SHOW_NODE:
         return "";
+    case BJ_SHOW_PARTITION:
+        return " class=\"p\"";
+    case BJ_SHOW_STATE:
+        return " class=\"r\"";
     default:
         return " class=\"n\"";
     }
@@ -469,7 +472,7 @@ static void put_sort(const struct bj_page_table *t,
 
 static void page_put_head(const struct bj_page_table *t)
 {
-    bj_widget_table(t->b, bj_local_escaped("Table"), "stack");
+    bj_widget_table(t->b, bj_local_escaped("Table"), "stack dense");
     bj_buf_str(t->b, "<thead><tr>");
     for (const struct bj_page_column *k = t->columns; k->key; k++)
         if (k->sorts && t->link)

@@ -5,54 +5,30 @@
 #include "base/stamp.h"
 #include "base/tz.h"
 
+#include <stdlib.h>
+
 enum {
-    WIDTH = 440,
-    TALL = 200,
-    SMALL = 140,
-    LEFT = 70,
-    RIGHT = 12,
-    TOP = 28,
-    BOTTOM = 38,
-    HOVERS = 40, /* maximum number of points with values on hover */
-    ROWS = 20,   /* maximum number of rows of the table */
-    DAY = 86400
+    TALL = 94, /* pixels of the lines */
+    SMALL = 54,
+    TOP = 16,
+    BOTTOM = 18,
+    WIDE = 1000, /* units of the lines, which stretch to any width */
+    HIGH = 100,
+    ROWS = 20, /* maximum number of rows of the table */
+    TICKS = 5
 };
 
-/* Colours of Okabe and Ito that have contrast 3:1 on white, and brighter ones
- * for dark pages. */
-const char bj_chart_style[] =
-    ":root{--c0:#0072b2;--c1:#d55e00;--c2:#00734f;--c3:#aa3377;--lim:#595959;"
-    "--grid:#d0d0d0}\n"
-    "@media(prefers-color-scheme:dark){:root{--c0:#56b4e9;--c1:#f0a030;--c2:"
-    "#4fd0a5;--c3:#e59ac0;--lim:#b8b8b8;--grid:#444}}\n"
-    ".chart{display:block;width:100%;height:auto;font:12px system-ui,"
-    "sans-serif}\n"
-    ".chart text{fill:currentColor}\n"
-    ".chart .g{stroke:var(--grid)}\n"
-    ".chart .l{fill:none;stroke-width:1.8}\n"
-    ".chart .c0{stroke:var(--c0)}.chart .c1{stroke:var(--c1)}\n"
-    ".chart .c2{stroke:var(--c2)}.chart .c3{stroke:var(--c3)}\n"
-    ".chart .c1,.chart .c3{stroke-dasharray:7 2}\n"
-    ".chart .lim{stroke:var(--lim);stroke-dasharray:3 3}\n"
-    ".chart .h{fill:transparent}.chart .h:hover{fill:#8883}\n";
-
-/* --- times -----------------------------------------------------------------
- */
-
-/* "2:05 h", "45 min", "12 s" */
-static void put_span(struct bj_buf *b, int64_t sec)
-{
-    if (sec >= DAY)
-        bj_buf_printf(b, "%lld d ", (long long)(sec / DAY));
-    if (sec >= 3600)
-        bj_buf_printf(b, "%lld:%02u h", (long long)(sec % DAY / 3600),
-                      (unsigned)(sec / 60 % 60));
-    else if (sec >= 60)
-        bj_buf_printf(b, "%lld:%02u min", (long long)(sec / 60),
-                      (unsigned)(sec % 60));
-    else
-        bj_buf_printf(b, "%lld s", (long long)sec);
-}
+/* For charts as separate documents; pages have apiserver/pages/static. */
+static const char chart_style[] =
+    "svg{--c0:#1a6db5;--c1:#c1550a;--c2:#0f7a55;--c3:#8a4a9f;--lim:#535d69;"
+    "--line:#dce1e7;color:#14191f}"
+    "@media(prefers-color-scheme:dark){svg{--c0:#5aaef2;--c1:#f19a4a;--c2:"
+    "#5fd0a3;--c3:#d09be3;--lim:#a3aebb;--line:#2c343f;color:#e6eaef}}"
+    "text{font:12px system-ui,sans-serif;fill:currentColor}.g{stroke:"
+    "var(--line)}.l,.lim{fill:none;stroke:var(--k);stroke-width:1.75;"
+    "vector-effect:non-scaling-stroke}.c0{--k:var(--c0)}.c1{--k:var(--c1)}"
+    ".c2{--k:var(--c2)}.c3{--k:var(--c3)}.lim{--k:var(--lim);"
+    "stroke-dasharray:4 3}text.l,text.lim{fill:var(--k);stroke:none}";
 
 static void put_clock(struct bj_buf *b, int64_t sec)
 {
@@ -68,7 +44,7 @@ static void put_clock(struct bj_buf *b, int64_t sec)
 struct frame {
     struct bj_buf *b;
     const struct bj_chart *k;
-    int height;
+    int height; /* of the lines, in pixels */
     struct bj_chart_axis axis;
     int64_t span;
 };
@@ -83,30 +59,19 @@ static void make_frame(struct frame *f, struct bj_buf *b,
     f->axis = bj_chart_axis(k, k->small ? 2 : 4);
 }
 
-static int at_x(const struct frame *f, int64_t after_from)
-{
-    const int room = WIDTH - LEFT - RIGHT;
-    return LEFT + (int)((double)after_from / (double)f->span * room);
-}
-
-/* The vertical position of a value, in tenths. */
-static int at_y(const struct frame *f, double v)
-{
-    const int room = 10 * (f->height - TOP - BOTTOM);
-    v = v < 0 ? 0 : v > f->axis.top ? f->axis.top : v;
-    return 10 * (f->height - BOTTOM) - (int)(v / f->axis.top * room + 0.5);
-}
-
+/* The axis of values: at its top, its middle and 0, with their amounts above.
+ */
 static void put_y_axis(const struct frame *f)
 {
     const int n = (int)(f->axis.top / f->axis.tick + 0.001);
     for (int i = 0; i <= n; i++) {
-        int y = at_y(f, i * f->axis.tick);
-        bj_buf_printf(f->b,
-                      "<path class=\"g\" d=\"M%d %d.%dH%d\"/><text x=\"%d\" "
-                      "y=\"%d\" text-anchor=\"end\">",
-                      LEFT, y / 10, y % 10, WIDTH - RIGHT, LEFT - 5,
-                      y / 10 + 4);
+        const double part = i * f->axis.tick / f->axis.top;
+        const int y = TOP + (int)(f->height * (1 - part) + 0.5);
+        if (i == 0 || i == n || 2 * i == n)
+            bj_buf_printf(f->b, "<path class=\"g\" d=\"M0 %dh3000\"/>", y);
+        if (i == 0 || (i != n && 2 * i != n))
+            continue;
+        bj_buf_printf(f->b, "<text y=\"%d\">", y - 3);
         bj_chart_amount(f->b, f->k->unit, i * f->axis.tick);
         bj_buf_str(f->b, "</text>\n");
     }
@@ -116,25 +81,39 @@ static void put_y_axis(const struct frame *f)
 static void put_x_axis(const struct frame *f)
 {
     const int64_t since = f->k->from - f->k->start;
-    const int64_t tick = bj_chart_time_tick(f->span, 5), to = since + f->span;
+    const int64_t tick = bj_chart_time_tick(f->span, f->k->small ? 2 : TICKS);
+    const int64_t to = since + f->span;
     for (int64_t t = (since + tick - 1) / tick * tick; t <= to; t += tick) {
-        int x = at_x(f, t - since);
-        const bool last = x > WIDTH - RIGHT - 12;
+        const double x = 100.0 * (double)(t - since) / (double)f->span;
         bj_buf_printf(f->b,
-                      "<path class=\"g\" d=\"M%d %dV%d\"/><text x=\"%d\" "
-                      "y=\"%d\" text-anchor=\"%s\">",
-                      x, TOP, f->height - BOTTOM, last ? WIDTH : x,
-                      f->height - BOTTOM + 15, last ? "end" : "middle");
+                      "<text class=\"x\" x=\"%.3g%%\" y=\"%d\" "
+                      "text-anchor=\"%s\">",
+                      x, TOP + f->height + 15,
+                      x < 4    ? "start"
+                      : x > 95 ? "end"
+                               : "middle");
         bj_chart_put_time_tick(f->b, t, tick);
         bj_buf_str(f->b, "</text>\n");
     }
-    if (f->k->small)
-        return;
-    bj_local_html(
-        f->b,
-        "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">{time since %s}</text>\n",
-        WIDTH - RIGHT, f->height - 5,
-        f->k->since ? f->k->since : bj_local_escaped("start"));
+}
+
+/* The highest value of the axis, for the script: "3" and "GiB". */
+static void put_scale(const struct frame *f)
+{
+    struct bj_buf text = {0};
+    bj_chart_amount(&text, f->k->unit, f->axis.top);
+    struct bj_slice unit = {text.p, text.len}, number = {0};
+    bj_slice_field(&unit, ' ', &number);
+    bj_buf_str(f->b, " data-top=\"");
+    for (size_t i = 0; i < number.n; i++)
+        if (number.p[i] != ',')
+            bj_buf_put(f->b, number.p + i, 1);
+    bj_buf_str(f->b, "\" data-unit=\"");
+    bj_html_text(f->b, unit);
+    bj_buf_printf(f->b, "\" data-dur=\"%lld\" data-start=\"%lld\"",
+                  (long long)f->span, (long long)f->k->from);
+    f->b->failed |= text.failed;
+    bj_buf_free(&text);
 }
 
 /* --- lines -----------------------------------------------------------------
@@ -146,55 +125,77 @@ static void put_class(const struct bj_chart *k, unsigned line, struct bj_buf *b)
     for (unsigned i = 0; i < line; i++)
         colour += !k->line[i].limit;
     if (k->line[line].limit)
-        bj_buf_str(b, "class=\"l lim\"");
+        bj_buf_str(b, "lim");
     else
-        bj_buf_printf(b, "class=\"l c%u\"", colour % 4);
+        bj_buf_printf(b, "l c%u", colour % 4);
 }
 
-static void put_legend(const struct frame *f)
+/* The vertical position of a value, in tenths of the units. */
+static int at_y(const struct frame *f, double v)
 {
-    int x = LEFT, gap = 42;
-    int all = 0;
-    for (unsigned i = 0; i < f->k->lines; i++)
-        all += gap + 7 * (int)strlen(f->k->line[i].name);
-    if (all > WIDTH - LEFT) {
-        x = 4;
-        gap = 30;
-    }
-    for (unsigned i = 0; i < f->k->lines; i++) {
-        const char *name = f->k->line[i].name;
-        bj_buf_str(f->b, "<path ");
-        put_class(f->k, i, f->b);
-        bj_buf_printf(f->b, " d=\"M%d 13h20\"/><text x=\"%d\" y=\"17\">", x,
-                      x + 24);
-        bj_html_text(f->b, bj_slice_str(name));
-        bj_buf_str(f->b, "</text>\n");
-        x += gap + 7 * (int)strlen(name);
-    }
+    v = v < 0 ? 0 : v > f->axis.top ? f->axis.top : v;
+    return 10 * HIGH - (int)(v / f->axis.top * 10 * HIGH + 0.5);
+}
+
+/* Append a number of tenths. */
+static void put_tenths(struct bj_buf *b, int v)
+{
+    bj_buf_printf(b, v % 10 ? "%d.%d" : "%d", v / 10, v % 10);
+}
+
+static int at_x(const struct frame *f, unsigned point)
+{
+    return (int)((double)point * (double)f->k->step / (double)f->span * 10 *
+                     WIDE +
+                 0.5);
+}
+
+static void put_point(const struct frame *f, char command, unsigned point,
+                      int y)
+{
+    bj_buf_put(f->b, &command, 1);
+    put_tenths(f->b, at_x(f, point));
+    bj_buf_str(f->b, " ");
+    put_tenths(f->b, y);
 }
 
 /* Draw a line, with a gap where values are unknown; a single value is a short
- * line. */
+ * line.  Points inside a level line are left out. */
 static void chart_put_line(const struct frame *f, unsigned line)
 {
-    const double *value = f->k->line[line].value;
-    bool open = false, alone = false;
-    bj_buf_str(f->b, "<path ");
+    const double *v = f->k->line[line].value;
+    bj_buf_str(f->b, "<path class=\"");
     put_class(f->k, line, f->b);
-    bj_buf_str(f->b, " d=\"");
+    bj_buf_str(f->b, "\" data-n=\"");
+    bj_html_text(f->b, bj_slice_str(f->k->line[line].name));
+    bj_buf_str(f->b, "\" d=\"");
     for (unsigned i = 0; i < f->k->points; i++) {
-        if (!bj_chart_known(value[i])) {
-            bj_buf_str(f->b, alone ? "h2" : "");
-            open = alone = false;
+        const bool before = i > 0 && bj_chart_known(v[i - 1]),
+                   behind = i + 1 < f->k->points && bj_chart_known(v[i + 1]);
+        if (!bj_chart_known(v[i]))
             continue;
-        }
-        int y = at_y(f, value[i]);
-        bj_buf_printf(f->b, "%s%d %d.%d", open ? "L" : "M",
-                      at_x(f, (int64_t)i * f->k->step), y / 10, y % 10);
-        alone = !open;
-        open = true;
+        const int y = at_y(f, v[i]);
+        if (before && behind && at_y(f, v[i - 1]) == y &&
+            at_y(f, v[i + 1]) == y)
+            continue;
+        put_point(f, before ? 'L' : 'M', i, y);
+        if (!before && !behind)
+            bj_buf_printf(f->b, "H%d", (at_x(f, i) + 9) / 10 + 3);
     }
-    bj_buf_str(f->b, alone ? "h2\"/>\n" : "\"/>\n");
+    bj_buf_str(f->b, "\"/>\n");
+}
+
+/* The names of the lines of a separate document, below its axis. */
+static void put_names(const struct frame *f)
+{
+    for (unsigned i = 0; i < f->k->lines; i++) {
+        bj_buf_str(f->b, "<text class=\"");
+        put_class(f->k, i, f->b);
+        bj_buf_printf(f->b, "\" x=\"%u%%\" y=\"%d\">", 25 * (i % 4),
+                      TOP + f->height + BOTTOM + 16 * (1 + (int)i / 4));
+        bj_html_text(f->b, bj_slice_str(f->k->line[i].name));
+        bj_buf_str(f->b, "</text>\n");
+    }
 }
 
 /* The mean of the known values of points [first, end); NaN: no value is known.
@@ -211,50 +212,10 @@ static double mean_of(const double *value, unsigned first, unsigned end)
     return n > 0 ? sum / n : __builtin_nan("");
 }
 
-/* "2026-11-23 10:05, 1:05 h after start: CPUs used 3.2, allocated 8" */
-static void put_values(struct bj_buf *b, const struct bj_chart *k,
-                       unsigned first, unsigned end)
-{
-    int64_t at = k->from + (int64_t)first * k->step;
-    put_clock(b, at);
-    bj_buf_str(b, ", ");
-    put_span(b, at - k->start);
-    bj_local_html(b, " {after start}");
-    for (unsigned i = 0; i < k->lines; i++) {
-        double v = mean_of(k->line[i].value, first, end);
-        bj_buf_str(b, i ? ", " : ": ");
-        bj_html_text(b, bj_slice_str(k->line[i].name));
-        bj_buf_str(b, " ");
-        if (bj_chart_known(v))
-            bj_chart_amount(b, k->unit, v);
-        else
-            bj_local_html(b, "{unknown}");
-    }
-}
-
 /* The first point of part i, if the points are divided into equal parts. */
 static unsigned part_of(const struct bj_chart *k, unsigned i, unsigned parts)
 {
     return (unsigned)((uint64_t)k->points * i / parts);
-}
-
-static void put_hovers(const struct frame *f)
-{
-    const struct bj_chart *k = f->k;
-    unsigned most = k->small ? HOVERS / 2 : HOVERS;
-    unsigned parts = k->points < most ? k->points : most;
-    for (unsigned i = 0; i < parts; i++) {
-        unsigned first = part_of(k, i, parts), end = part_of(k, i + 1, parts);
-        int x = at_x(f, (int64_t)first * k->step);
-        int to =
-            end < k->points ? at_x(f, (int64_t)end * k->step) : WIDTH - RIGHT;
-        bj_buf_printf(f->b,
-                      "<rect class=\"h\" x=\"%d\" y=\"%d\" width=\"%d\" "
-                      "height=\"%d\"><title>",
-                      x, TOP, to > x ? to - x : 1, f->height - TOP - BOTTOM);
-        put_values(f->b, k, first, end);
-        bj_buf_str(f->b, "</title></rect>\n");
-    }
 }
 
 /* --- the chart -------------------------------------------------------------
@@ -277,43 +238,52 @@ static void put_summary(struct bj_buf *b, const struct bj_chart *k)
     bj_buf_free(&text);
 }
 
+/* The elements below the outer one. */
+static void put_inner(const struct frame *f, bool alone)
+{
+    if (!bj_chart_has_values(f->k)) {
+        bj_local_html(f->b, "<text y=\"%d\">{No values in this time.}</text>\n",
+                      TOP + f->height / 2);
+        return;
+    }
+    put_y_axis(f);
+    bj_buf_printf(f->b,
+                  "<svg class=\"pl\" y=\"%d\" height=\"%d\" viewBox=\"0 0 "
+                  "%d %d\" preserveAspectRatio=\"none\">\n",
+                  TOP, f->height, WIDE, HIGH);
+    for (unsigned i = f->k->lines; i-- > 0;)
+        chart_put_line(f, i);
+    bj_buf_str(f->b, "</svg>\n");
+    put_x_axis(f);
+    if (alone)
+        put_names(f);
+}
+
 void bj_chart_svg(struct bj_buf *b, const struct bj_chart *k, bool alone)
 {
     struct frame f;
     make_frame(&f, b, k);
-    bj_buf_printf(b, "<svg class=\"chart\" viewBox=\"0 0 %d %d\" role=\"img\"",
-                  WIDTH, f.height);
+    const int height = TOP + f.height + BOTTOM;
     if (alone)
         bj_buf_printf(
             b,
-            " xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\"",
-            2 * WIDTH, 2 * f.height);
-    bj_buf_str(b, " aria-label=\"");
+            "<svg class=\"chart\" xmlns=\"http://www.w3.org/2000/svg\""
+            " width=\"880\" height=\"%d\"",
+            height + 16 * (1 + (int)k->lines / 4) + 6);
+    else
+        bj_buf_printf(b, "<svg class=\"chart\" height=\"%d\"", height);
+    put_scale(&f);
+    bj_buf_str(b, " role=\"img\" aria-label=\"");
     chart_put_title(b, k);
     bj_buf_str(b, ". ");
     put_summary(b, k);
-    bj_buf_str(b, "\">");
+    bj_buf_str(b, "\">\n");
     if (alone) {
         bj_buf_str(b, "<title>");
         chart_put_title(b, k);
-        bj_buf_str(b, "</title><style>");
-        bj_buf_str(b, bj_chart_style);
-        bj_buf_str(b, "svg{color:#1a1a1a}@media(prefers-color-scheme:dark){svg{"
-                      "color:#e8e8e8}}</style>");
+        bj_buf_printf(b, "</title><style>%s</style>\n", chart_style);
     }
-    bj_buf_str(b, "\n");
-    if (bj_chart_has_values(k)) {
-        put_y_axis(&f);
-        put_x_axis(&f);
-        put_legend(&f);
-        for (unsigned i = k->lines; i-- > 0;)
-            chart_put_line(&f, i);
-        put_hovers(&f);
-    } else {
-        bj_local_html(
-            b, "<text x=\"%d\" y=\"%d\">{No values in this time.}</text>\n",
-            LEFT, f.height / 2);
-    }
+    put_inner(&f, alone);
     bj_buf_str(b, "</svg>\n");
 }
 
@@ -348,14 +318,32 @@ static void chart_put_table(struct bj_buf *b, const struct bj_chart *k)
     bj_buf_str(b, "</tbody></table></div></details>");
 }
 
+/* The names of the lines, with their colours. */
+static void put_key(struct bj_buf *b, const struct bj_chart *k)
+{
+    if (k->small || !bj_chart_has_values(k))
+        return;
+    bj_buf_str(b, "<br>");
+    for (unsigned i = 0; i < k->lines; i++) {
+        bj_buf_str(b, "<span class=\"k ");
+        put_class(k, i, b);
+        bj_buf_str(b, "\">");
+        bj_html_text(b, bj_slice_str(k->line[i].name));
+        bj_buf_str(b, "</span>");
+    }
+    if (k->since)
+        bj_local_html(b, " <small>{time since %s}</small>", k->since);
+}
+
 void bj_chart_figure(struct bj_buf *b, const struct bj_chart *k)
 {
-    bj_buf_printf(b, "<figure%s><figcaption><b>",
-                  k->small ? " class=\"small\"" : "");
+    bj_buf_str(b, "<figure><figcaption><b>");
     chart_put_title(b, k);
     bj_buf_str(b, "</b> <span>");
     put_summary(b, k);
-    bj_buf_str(b, "</span></figcaption>\n");
+    bj_buf_str(b, "</span>");
+    put_key(b, k);
+    bj_buf_str(b, "</figcaption>\n");
     bj_chart_svg(b, k, false);
     if (!k->small)
         chart_put_table(b, k);

@@ -1,6 +1,6 @@
-/* Draws charts of values over time as SVG without scripts: axes with units, a
- * grid, a legend, limits as dashed lines, and the values at each point on
- * hover. */
+/* Draws charts of values over time as SVG that stretches to any width: axes
+ * with units, a grid, the names of lines, limits as dashed lines.  The script
+ * of the pages shows the values at each time. */
 #ifndef BJ_APISERVER_JOB_CHART_H
 #define BJ_APISERVER_JOB_CHART_H
 
@@ -11,8 +11,5 @@ void bj_chart_svg(struct bj_buf *b, const struct bj_chart *k, bool alone);
 
 /* Append a <figure>: title, summary, the chart, and a table of its values. */
 void bj_chart_figure(struct bj_buf *b, const struct bj_chart *k);
-
-/* The CSS rules of charts, for the style sheet of pages. */
-extern const char bj_chart_style[];
 
 #endif

@@ -1,5 +1,7 @@
 /* The page with a list of jobs. */
+#include "apiserver/frame/query.h"
 #include "apiserver/frame/state.h"
+#include "apiserver/frame/widget.h"
 #include "apiserver/pages/pages.h"
 #include "apiserver/v1/jobs.h"
 #include "base/amount.h"
@@ -7,6 +9,7 @@
 #include "base/local.h"
 #include "base/stamp.h"
 #include "base/tz.h"
+#include "sched/state.h"
 
 #include <stdio.h>
 
@@ -17,30 +20,34 @@ enum {
     JOBS = BJ_JOBS_MASK | BJ_BIT(BJ_PARAM_CURSOR)
 };
 
-/* Columns of ended jobs, of running ones, or of all. */
-enum of { ALL, ENDED, RUNNING };
+/* Columns of jobs that have started, of running ones, of waiting ones, or of
+ * all. */
+enum of { ALL, STARTED, ENDED, RUNNING, WAITING };
 
 static const struct {
     struct bj_page_column column;
     enum of of;
 } job_columns[] = {
-    {{"display_id", "Job", BJ_SHOW_JOB, false}, ALL},
+    {{"display_id", "Job", BJ_SHOW_NAMED, false}, ALL},
     {{"state", "State", BJ_SHOW_STATE, false}, ALL},
-    {{"finding_names", "Findings", BJ_SHOW_FINDINGS, false}, ALL},
-    {{"name", "Name", BJ_SHOW_TEXT, false}, ALL},
+    {{"reason", "Why", BJ_SHOW_REASON, false}, WAITING},
+    {{"finding_names", "Findings", BJ_SHOW_FINDINGS, false}, STARTED},
     {{"user", "User", BJ_SHOW_USER, false}, ALL},
     {{"account", "Account", BJ_SHOW_ACCOUNT, false}, ALL},
     {{"partition", "Partition", BJ_SHOW_PARTITION, false}, ALL},
-    {{"start", "Started", BJ_SHOW_TIME, true}, ALL},
-    {{"elapsed_seconds", "Elapsed", BJ_SHOW_SECONDS, true}, ALL},
-    {{"cpus", "CPUs", BJ_SHOW_NUMBER, true}, ALL},
-    {{"gpus", "GPUs", BJ_SHOW_NUMBER, true}, ALL},
+    {{"submit", "Submitted", BJ_SHOW_TIME, false}, WAITING},
+    {{"time_limit_seconds", "Time limit", BJ_SHOW_SECONDS, false}, WAITING},
+    {{"cpus_requested", "CPUs requested", BJ_SHOW_NUMBER, false}, WAITING},
+    {{"gpus_requested", "GPUs requested", BJ_SHOW_NUMBER, false}, WAITING},
+    {{"start", "Started", BJ_SHOW_TIME, true}, STARTED},
+    {{"elapsed_seconds", "Elapsed", BJ_SHOW_SECONDS, true}, STARTED},
+    {{"cpus", "CPUs", BJ_SHOW_NUMBER, true}, STARTED},
+    {{"gpus", "GPUs", BJ_SHOW_NUMBER, true}, STARTED},
     {{"cpu_efficiency_percent", "CPU efficiency", BJ_SHOW_PERCENT, true},
      ENDED},
     {{"memory_efficiency_percent", "Memory efficiency", BJ_SHOW_MEMORY, true},
      ENDED},
     {{"gpu_efficiency_percent", "GPU efficiency", BJ_SHOW_GPU, true}, ENDED},
-    {{"energy_joules", "Energy", BJ_SHOW_JOULES, true}, ENDED},
     {{"now_cpus_busy", "CPUs now", BJ_SHOW_NUMBER, false}, RUNNING},
     {{"now_memory_bytes", "Memory now", BJ_SHOW_BYTES, false}, RUNNING},
     {{"now_gpu_busy_percent", "GPU use now", BJ_SHOW_PART, false}, RUNNING},
@@ -51,18 +58,6 @@ enum { COLUMNS = sizeof(job_columns) / sizeof(job_columns[0]) };
 /* --- the form --------------------------------------------------------------
  */
 
-static const struct bj_page_choice states[] = {
-    {"all", "all"},
-    {"running", "running"},
-    {"pending", "waiting"},
-    {"ended", "ended"},
-    {"completed", "completed"},
-    {"failed", "failed"},
-    {"cancelled", "cancelled"},
-    {"timeout", "time limit reached"},
-    {"oom", "out of memory"},
-    {"node_fail", "node failed"},
-    {NULL, NULL}};
 static const struct bj_page_choice orders[] = {
     {"", "newest first"},
     {"elapsed_seconds", "longest first"},
@@ -80,54 +75,265 @@ static const struct bj_page_choice directions[] = {
 static const struct bj_page_choice gpus[] = {
     {"", "any"}, {"true", "with GPUs"}, {"false", "without"}, {NULL, NULL}};
 
-static void put_more(struct bj_call *c, const struct bj_params *p)
+/* What the user may choose from: names that jobs visible to the user have. */
+static const struct choice {
+    enum bj_param which;
+    const char *title, *sql;
+    bool scoped; /* of combinations a that the user may see */
+} choices[] = {
+    {BJ_PARAM_USER, "User",
+     "SELECT DISTINCT n.name FROM assoc AS a JOIN user AS n ON n.id = a.user "
+     "WHERE n.name <> ''",
+     true},
+    {BJ_PARAM_ACCOUNT, "Account",
+     "SELECT DISTINCT n.name FROM assoc AS a JOIN account AS n ON n.id = "
+     "a.account WHERE n.name <> ''",
+     true},
+    {BJ_PARAM_PARTITION, "Partition",
+     "SELECT DISTINCT n.name FROM assoc AS a JOIN partition AS n ON n.id = "
+     "a.partition WHERE n.name <> ''",
+     true},
+    {BJ_PARAM_CLUSTER, "Cluster", "SELECT name FROM cluster WHERE name <> ''",
+     false},
+    {BJ_PARAM_FINDING, "Finding",
+     "SELECT DISTINCT name FROM finding_rule WHERE name <> ''", false},
+};
+enum { CHOICES = sizeof(choices) / sizeof(choices[0]) };
+
+/* The findings of jobs j that the user may see. */
+static const char seen_findings[] =
+    "SELECT DISTINCT r.name FROM job AS j CROSS JOIN job_finding AS f CROSS "
+    "JOIN finding_rule AS r WHERE f.job = j.id AND r.id = f.rule";
+
+/* Append the query for the names of a list. */
+static int choices_query(struct bj_call *c, const struct bj_params *p,
+                         const struct choice *k, struct bj_query *q)
 {
-    static const enum bj_param more[] = {
-        BJ_PARAM_USER,    BJ_PARAM_ACCOUNT, BJ_PARAM_PARTITION,
-        BJ_PARAM_CLUSTER, BJ_PARAM_NODE,    BJ_PARAM_FINDING,
-        BJ_PARAM_GPU,     BJ_PARAM_SORT,    BJ_PARAM_ORDER};
+    const struct bj_params none = {.values = 0};
+    const struct bj_filter_time time = {p->number[BJ_PARAM_FROM],
+                                        p->number[BJ_PARAM_TO], 0};
+    const bool seen = k->which == BJ_PARAM_FINDING && !c->identity.admin;
+    bj_query_sql(q, seen ? seen_findings : k->sql);
+    int r =
+        seen || k->scoped ? bj_query_scope(q, c, &none, seen ? "j" : "a") : 0;
+    if (r == 0 && seen)
+        r = bj_query_between(q, c, "j.at", &time);
+    bj_query_sql(q, " ORDER BY 1 LIMIT 201");
+    return r;
+}
+
+static void put_option(struct bj_buf *b, struct bj_slice name, bool selected)
+{
+    bj_buf_str(b, "<option value=\"");
+    bj_html_text(b, name);
+    bj_buf_str(b, selected ? "\" selected>" : "\">");
+    bj_html_text(b, name);
+    bj_buf_str(b, "</option>");
+}
+
+/* Append a list of the names that exist; with more than CHOICES_MAX a field. */
+static int put_choices(struct bj_call *c, const struct bj_params *p,
+                       const struct choice *k)
+{
+    enum { CHOICES_MAX = 200 };
+    struct bj_buf *b = &c->reply->body, list = {0};
+    const struct bj_slice now = bj_params_text(p, k->which);
+    struct bj_query q = {0};
+    struct bj_st *st = NULL;
+    unsigned n = 0;
+    bool found = now.n == 0;
+    int r = choices_query(c, p, k, &q);
+    if (r == 0)
+        r = bj_query_open(&q, c->reader, &st, &c->err);
+    while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
+        const struct bj_slice name = bj_st_get_text(st, 0);
+        const bool same = bj_slice_eq(name, now);
+        r = 0;
+        n++;
+        found |= same;
+        put_option(&list, name, same);
+    }
+    bj_query_free(&q);
+    if (n > CHOICES_MAX || !found) {
+        bj_page_input(b, p, k->which, k->title, "text");
+    } else if (n > 1 || now.n > 0) {
+        bj_local_html(b,
+                      "<label>%s<select name=\"%s\"><option value=\"\">"
+                      "{all}</option>",
+                      bj_local_escaped(k->title),
+                      bj_param_rules[k->which].name);
+        bj_buf_slice(b, (struct bj_slice){list.p, list.len});
+        bj_buf_str(b, "</select></label>\n");
+    }
+    b->failed |= list.failed;
+    bj_buf_free(&list);
+    return r;
+}
+
+static int jobs_put_form(struct bj_call *c, const struct bj_params *p)
+{
     struct bj_buf *b = &c->reply->body;
-    bool open = false;
-    for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
-        open = open || p->given[more[i]];
-    bj_local_html(
-        b, "<details%s><summary>{More filters and order}</summary><div>\n",
-        open ? " open" : "");
-    if (bj_page_sees_others(c))
-        bj_page_input(b, p, BJ_PARAM_USER, "User", "text");
-    bj_page_input(b, p, BJ_PARAM_ACCOUNT, "Account", "text");
-    bj_page_input(b, p, BJ_PARAM_PARTITION, "Partition", "text");
-    bj_page_input(b, p, BJ_PARAM_CLUSTER, "Cluster", "text");
+    int r = 0;
+    bj_buf_str(b, "<section class=\"card\"><form>");
+    bj_page_date(b, p, BJ_PARAM_FROM, "From");
+    bj_page_date(b, p, BJ_PARAM_TO, "To");
+    for (size_t i = 0; i < CHOICES && r == 0; i++)
+        if (choices[i].which != BJ_PARAM_USER || bj_page_sees_others(c))
+            r = put_choices(c, p, &choices[i]);
+    bj_page_input(b, p, BJ_PARAM_NAME, "Name contains", "text");
     bj_page_input(b, p, BJ_PARAM_NODE, "Node", "text");
-    bj_page_input(b, p, BJ_PARAM_FINDING, "Finding", "text");
+    bj_page_input(b, p, BJ_PARAM_JOB, "Job or array id", "search");
     bj_page_select(b, p, BJ_PARAM_GPU, "GPUs", gpus);
     bj_page_select(b, p, BJ_PARAM_SORT, "Order", orders);
     bj_page_select(b, p, BJ_PARAM_ORDER, "Direction", directions);
-    bj_buf_str(b, "</div></details>\n");
+    if (p->given[BJ_PARAM_STATE]) {
+        bj_buf_str(b, "<input type=\"hidden\" name=\"state\" value=\"");
+        bj_html_text(b, bj_params_text(p, BJ_PARAM_STATE));
+        bj_buf_str(b, "\">");
+    }
+    bj_local_html_str(
+        b, "<button class=\"pri\">{Show}</button></form></section>\n");
+    return r;
 }
 
-static void jobs_put_form(struct bj_call *c, const struct bj_params *p)
+/* --- tabs and chips
+ * ---------------------------------------------------------*/
+
+static const struct {
+    const char *state, *title;
+    enum bj_job_state of;
+} tabs[] = {
+    {"", "All", BJ_STATE_UNKNOWN},
+    {"running", "Running", BJ_STATE_RUNNING},
+    {"pending", "Waiting", BJ_STATE_PENDING},
+    {"completed", "Completed", BJ_STATE_COMPLETED},
+    {"failed", "Failed", BJ_STATE_FAILED},
+    {"oom", "Out of memory", BJ_STATE_OOM},
+    {"timeout", "Time limit", BJ_STATE_TIMEOUT},
+    {"cancelled", "Cancelled", BJ_STATE_CANCELLED},
+    {"node_fail", "Node failed", BJ_STATE_NODE_FAIL},
+};
+enum { TABS = sizeof(tabs) / sizeof(tabs[0]) };
+
+/* Does the request have a filter whose jobs are not counted by state? */
+static bool has_costly_filter(const struct bj_params *p)
 {
-    struct bj_buf *b = &c->reply->body;
-    bj_buf_str(b, "<form>");
-    bj_page_input(b, p, BJ_PARAM_JOB, "Job or array id", "search");
-    bj_page_input(b, p, BJ_PARAM_NAME, "Name", "text");
-    bj_page_select(b, p, BJ_PARAM_STATE, "State", states);
-    bj_page_date(b, p, BJ_PARAM_FROM, "From");
-    bj_page_date(b, p, BJ_PARAM_TO, "To");
-    bj_local_html(b, "<button>{Show}</button>\n");
-    put_more(c, p);
-    bj_buf_str(b, "</form>\n");
+    return p->given[BJ_PARAM_NAME] || p->given[BJ_PARAM_NODE] ||
+           p->given[BJ_PARAM_FINDING] || p->given[BJ_PARAM_GPU] ||
+           p->given[BJ_PARAM_JOB];
+}
+
+/* Count the jobs of the list by state, the first of all states; -1: not
+ * counted, because that would take long. */
+static int count_states(struct bj_call *c, const struct bj_params *p,
+                        int64_t ret[BJ_STATES])
+{
+    enum { DAYS_MAX = 31 };
+    const int64_t from = p->number[BJ_PARAM_FROM];
+    const struct bj_filter_time time = {
+        from - (int64_t)(c->worker->conf->longest_usec / 1000000),
+        p->number[BJ_PARAM_TO], from};
+    struct bj_query q = {.time = &time};
+    struct bj_st *st = NULL;
+    const bool wide = bj_query_wide(c, p);
+    const bool counted =
+        !has_costly_filter(p) &&
+        (!wide || p->number[BJ_PARAM_TO] - from <= DAYS_MAX * DAY);
+    for (unsigned i = 0; i < BJ_STATES; i++)
+        ret[i] = counted ? 0 : -1;
+    if (!counted)
+        return 0;
+    bj_query_sql(&q, "SELECT j.state, count(*) FROM job AS j WHERE (j.\"end\" "
+                     "IS NULL OR j.\"end\" >= ");
+    bj_query_int(&q, from);
+    bj_query_sql(&q, ")");
+    int r = bj_query_scope(&q, c, p, "j");
+    if (r == 0)
+        r = bj_query_between(&q, c, "j.at", &time);
+    bj_query_sql(&q, " GROUP BY 1");
+    if (r == 0)
+        r = bj_query_open(&q, c->reader, &st, &c->err);
+    while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
+        const int64_t state = bj_st_get_i64(st, 0), n = bj_st_get_i64(st, 1);
+        r = 0;
+        ret[0] += n;
+        if (state > 0 && state < BJ_STATES)
+            ret[state] += n;
+    }
+    bj_query_free(&q);
+    return r;
+}
+
+/* Append a link to this page without some parameters. */
+static void jobs_link(struct bj_call *c, unsigned except, struct bj_buf *ret)
+{
+    ret->len = 0;
+    bj_buf_str(ret, "jobs?");
+    bj_page_args(ret, c, except | BJ_BIT(BJ_PARAM_CURSOR));
+}
+
+static int put_tabs(struct bj_call *c, const struct bj_params *p)
+{
+    struct bj_buf *b = &c->reply->body, link = {0};
+    const struct bj_slice now = bj_params_text(p, BJ_PARAM_STATE);
+    int64_t n[BJ_STATES];
+    int r = count_states(c, p, n);
+    bj_buf_str(b, "<ul class=\"tabs\">");
+    for (size_t i = 0; i < TABS; i++) {
+        const bool is_current = bj_slice_eq(now, bj_slice_str(tabs[i].state)) ||
+                                (i == 0 && bj_slice_eq(now, BJ_SLICE("all")));
+        if (n[tabs[i].of] == 0 && i > 0 && !is_current)
+            continue;
+        jobs_link(c, BJ_BIT(BJ_PARAM_STATE), &link);
+        bj_buf_printf(&link, *tabs[i].state ? "state=%s" : "%s", tabs[i].state);
+        bj_buf_put(&link, "", 1);
+        if (!link.failed)
+            bj_widget_tab(b, link.p, tabs[i].title, n[tabs[i].of], is_current);
+    }
+    bj_buf_str(b, "</ul>\n");
+    b->failed |= link.failed;
+    bj_buf_free(&link);
+    return r;
+}
+
+/* The filters that are set, each with a link that removes it. */
+static void put_chips(struct bj_call *c, const struct bj_params *p)
+{
+    static const struct {
+        enum bj_param which;
+        const char *title;
+    } chips[] = {
+        {BJ_PARAM_USER, "User"},           {BJ_PARAM_ACCOUNT, "Account"},
+        {BJ_PARAM_PARTITION, "Partition"}, {BJ_PARAM_CLUSTER, "Cluster"},
+        {BJ_PARAM_FINDING, "Finding"},     {BJ_PARAM_NODE, "Node"},
+        {BJ_PARAM_NAME, "Name contains"},  {BJ_PARAM_JOB, "Job or array id"}};
+    struct bj_buf *b = &c->reply->body, link = {0};
+    bool any = false;
+    for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); i++) {
+        if (!p->given[chips[i].which])
+            continue;
+        jobs_link(c, BJ_BIT(chips[i].which), &link);
+        bj_buf_put(&link, "", 1);
+        bj_buf_str(b, any ? "" : "<ul class=\"chips screen\">");
+        any = true;
+        if (!link.failed)
+            bj_widget_chip(b, link.p, chips[i].title,
+                           bj_params_text(p, chips[i].which));
+    }
+    if (any)
+        bj_local_html_str(b, "<li><a href=\"jobs\">{Clear}</a></li></ul>\n");
+    b->failed |= link.failed;
+    bj_buf_free(&link);
 }
 
 /* --- the list --------------------------------------------------------------
  */
 
-/* Does the list have running jobs only? */
-static bool only_running(const struct bj_params *p)
+/* Does the list have jobs of this state only? */
+static bool only(const struct bj_params *p, const char *state)
 {
     return p->given[BJ_PARAM_STATE] &&
-           bj_slice_eq(bj_params_text(p, BJ_PARAM_STATE), BJ_SLICE("running"));
+           bj_slice_eq(bj_params_text(p, BJ_PARAM_STATE), bj_slice_str(state));
 }
 
 /* The columns of a list: without the user for users who see only their own
@@ -135,9 +341,14 @@ static bool only_running(const struct bj_params *p)
 static void choose_columns(struct bj_call *c, const struct bj_params *p,
                            struct bj_page_column ret[COLUMNS + 1])
 {
-    const enum of left_out = only_running(p) ? ENDED : RUNNING;
+    const bool running = only(p, "running"), waiting = only(p, "pending");
+    const bool shown[] = {[ALL] = true,
+                          [STARTED] = !waiting,
+                          [ENDED] = !waiting && !running,
+                          [RUNNING] = running,
+                          [WAITING] = waiting};
     for (size_t i = 0; i < COLUMNS; i++)
-        if (job_columns[i].of != left_out &&
+        if (shown[job_columns[i].of] &&
             (bj_page_sees_others(c) ||
              strcmp(job_columns[i].column.key, "user") != 0))
             *ret++ = job_columns[i].column;
@@ -240,12 +451,21 @@ static int on_jobs(struct bj_call *c)
     list.number[BJ_PARAM_TOTAL] = 1;
     choose_columns(c, &p, columns);
     r = bj_page_fields(c, &list, columns);
+    if (r == 0)
+        r = bj_params_put(c, &list, BJ_BIT(BJ_PARAM_FIELDS), BJ_SLICE("fields"),
+                          BJ_SLICE("name"));
     if (r != 0)
         return r;
     bj_page_open(c, bj_local(bj_page_sees_others(c) ? "Jobs" : "My jobs"), "");
-    jobs_put_form(c, &p);
-    r = jobs_put_list(c, &p, &list, columns, &end);
+    r = jobs_put_form(c, &p);
+    bj_buf_str(&c->reply->body, "<section class=\"card\">");
+    if (r == 0)
+        r = put_tabs(c, &p);
+    put_chips(c, &p);
+    if (r == 0)
+        r = jobs_put_list(c, &p, &list, columns, &end);
     put_next(c, &p, &end);
+    bj_buf_str(&c->reply->body, "</section>\n");
     bj_page_close(c);
     return r;
 }

@@ -294,7 +294,8 @@ def post(fetch, path, body):
 def without_echo(body):
     """A response without what a page repeats from the request."""
     text = body.decode("utf-8", "replace")
-    return re.sub(r'value="[^"]*"|href="(?:../)?(?:jobs|usage|findings)\?[^"]*"|<h1>.*?</h1>|<title>.*?</title>',
+    return re.sub(r'value="[^"]*"|href="(?:../)?(?:jobs|usage|findings)\?[^"]*"|<h1>.*?</h1>|<title>.*?</title>|'
+                  r'<ul class="chips screen">.*?</ul>',
                   "", text)
 
 

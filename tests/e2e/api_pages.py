@@ -34,10 +34,10 @@ def jobs(site):
     check(a.status == 400 and "Unknown state" in page.text, "a bad filter is an error", a)
     same(fetch(site, "/jobs?nonsense=1").status, 400, "an unknown parameter is refused")
     page = check_page("an admin's list", fetch(site, "/jobs?from=2000-01-01&limit=500", "boss"))
-    check("User" in page.text and len({r[4] for r in page.rows if len(r) > 4}) > 5, "an admin sees jobs of all users")
+    check("User" in page.text and len({r[3] for r in page.rows if len(r) > 4}) > 5, "an admin sees jobs of all users")
     used = [j["cpu_efficiency_percent"] for j in fetch(
         site, "/api/v1/jobs?from=2000-01-01&limit=500&fields=cpu_efficiency_percent", "boss").data]
-    shown = [r[11] for r in page.rows if len(r) > 11][-len(used):]
+    shown = [r[10] for r in page.rows if len(r) > 10][-len(used):]
     same([s == "-" for s in shown], [u is None for u in used], "CPU use is shown where it is known")
     check(all(u is None or abs(float(s.split()[0]) - u) < 0.11 for s, u in zip(shown, used)),
           "CPU use is from the best source", (shown[:9], used[:9]))
@@ -64,7 +64,7 @@ def running_list(site):
             ((j["key"], j) for j in fetch(site, "/api/v1/jobs?from=2000-01-01&limit=500&state=running&fields=key,"
                                           "display_id,now_cpus_busy,now_memory_bytes,now_gpu_busy_percent,idle_since",
                                           "boss").data)}
-    shown = {r[0]: r[-4:] for r in page.rows if len(r) > 10}
+    shown = {r[0].split()[-1]: r[-4:] for r in page.rows if len(r) > 10}
     same(sorted(shown), sorted(j["display_id"] for j in rows.values()), "the same jobs run on the page and in the API")
     for j in rows.values():
         values = [j["now_cpus_busy"], j["now_memory_bytes"], j["now_gpu_busy_percent"], j["idle_since"]]
@@ -87,7 +87,7 @@ def search(site):
     """Jobs are found by id, attribute, node and finding, sorted, counted, and linked to similar ones."""
     def ids(path, who="boss"):
         page = check_page(path, fetch(site, path, who))
-        return [r[0] for r in page.rows if r], page
+        return [r[0].split()[-1] for r in page.rows if r], page
     total = fetch(site, "/api/v1/jobs?from=0&limit=0&total=true", "boss").json["meta"]["total"]
     found, page = ids("/jobs?from=0&limit=20")
     check("{:,} jobs".format(total) in page.text and len(found) == 20, "a list says how many jobs there are")
@@ -180,6 +180,32 @@ def moved_levels(site):
     check(bars() != before, "the words have changed")
     reload()
     same(bars(), before, "without the file the built-in thresholds are back")
+
+
+def filters(site):
+    """Filters are lists of what exists; tabs count what they show; chips remove a filter; waiting jobs have columns."""
+    def options(page, name):
+        found = re.search('<select name="%s">(.*?)</select>' % name, page)
+        return re.findall('value="([^"]*)"', found.group(1))[1:] if found else []
+    when = "from=2000-01-01"
+    text = fetch(site, "/jobs?" + when, "user2").body.decode()
+    same((options(text, "account"), options(text, "user")), tuple(
+        sorted(a[k] for a in fetch(site, "/api/v1/" + path, "user2").data)
+        for path, k in (("accounts", "account"), ("users", "user"))), "lists have what the user may see")
+    check("user4" not in fetch(site, "/jobs").body.decode(), "a user does not see the names of others")
+    page = fetch(site, "/jobs?from=now-20d", "boss").body.decode()
+    for state, n in re.findall(r'state=(\w+)"[^>]*>[A-Z][a-z ]+ <b>([0-9,]+)</b>', page):
+        total = fetch(site, "/api/v1/jobs?from=now-20d&limit=0&total=true&state=" + state, "boss").json["meta"]["total"]
+        same(int(n.replace(",", "")), total, "the tab of state " + state)
+    check('state=failed' in page and 'state=pending' in page, "tabs of states")
+    page = check_page("with chips", fetch(site, "/jobs?%s&account=acct1&name=%%3Cb%%3E" % when, "boss"))
+    check("jobs?from=2000-01-01&name=%3Cb%3E&" in page.links and "jobs?from=2000-01-01&account=acct1&" in page.links,
+          "a chip removes its filter", page.links)
+    page = check_page("waiting jobs", fetch(site, "/jobs?%s&state=pending" % when, "boss"))
+    jobs = fetch(site, "/api/v1/jobs?from=0&limit=500&state=pending&fields=display_id,cpus_requested", "boss").data
+    same({r[0].split()[-1]: r[8].replace(",", "") for r in page.rows if len(r) == 10},
+         {j["display_id"]: "-" if j["cpus_requested"] is None else str(j["cpus_requested"]) for j in jobs},
+         "waiting jobs have the CPUs that they request")
 
 
 def home(site):
@@ -295,7 +321,7 @@ def charts(site):
     site.refresh()
     page = check_page("charts", fetch(site, path))
     lacking = [t for t in ("CPUs used: 1.25 on average", "CPUs allocated: 4", "GPU use: 67 % on average",
-                           "100 %", "Memory requested: 4 GiB", "time since start", "Values as a table",
+                           "100 %", "Memory requested: 4 GiB", "Values as a table",
                            "n1: GPU 1", "GPU use: always 0.", "Each node",
                            "No samples of: Data read and written, Power.") if t not in page.text]
     same(lacking, [], "charts have names, units, limits and every GPU")
@@ -558,4 +584,4 @@ def browser(site):
             prom.stop()
 
 
-sys.exit(run(set_up, jobs, running_list, search, levels, home, find, one, verdicts, charts, running, days, words, usage, coverage, lists, who, browser, moved_levels, count=2500, days=20))
+sys.exit(run(set_up, jobs, running_list, search, levels, filters, home, find, one, verdicts, charts, running, days, words, usage, coverage, lists, who, browser, moved_levels, count=2500, days=20))

@@ -144,6 +144,7 @@ def set_up(site):
                   site.db().execute("SELECT name FROM %s" % table)}
     for text, in site.db().execute("SELECT CAST(text AS BLOB) FROM jobname"):
         site.known |= set(re.sub("[\x00-\x1f]", "?", (text or b"").decode("utf-8", "replace")).split())
+    site.known |= {w for v in site.known for w in v.split()}
     site.known |= {w.strip(STRIP) for w in site.known} | {"tab", "here", "node1"}
     for text, in site.db().execute("SELECT name FROM finding_rule"):
         site.known |= set(text.split("_")) | {text}

@@ -15,7 +15,7 @@ from tap import check, plan  # noqa: E402
 
 TOP = os.path.join(HERE, "../..")
 BUILD = os.path.join(TOP, os.environ.get("O", "build"))
-PROGRAMS = ("batchjob_exporter", "batchjob_stats_db", "batchjob_stats_server", "batchjob_acct")
+PROGRAMS = ("batchjob_exporter", "batchjob_snmp", "batchjob_stats_db", "batchjob_stats_server", "batchjob_acct")
 # What docs write for a value of the reader's: FILE, NAME=..., TEXT.
 OPEN = re.compile(r"\.\.\.|\b[A-Z]{3,}\b|=[A-Z]$|^[A-Z]+$")
 

@@ -35,6 +35,11 @@ fi
 if command -v collectd >/dev/null && [ -e "$O/batchjob.so" ]; then
     check "collectd's page has the jobs" says 'collectd_batchjob_job_'
 fi
+if command -v snmpd >/dev/null && { [ "$(id -u)" = 0 ] || [ "$kind" = slurm ]; }; then
+    check "a table by SNMP has jobs with CPU time and memory" says '^[0-9]+(@[a-z0-9]+)? +[1-9][0-9]* microseconds +[1-9][0-9]* bytes$'
+else
+    skip "a table by SNMP has jobs" "not root, or snmpd is not installed"
+fi
 api_rows() { grep -cE '^[0-9]+,[a-z]+,[a-z]+,(running|completed),[0-9]+,' "$tmp/demo.out"; }
 if [ -x "$O/batchjob_stats_server" ] && { [ "$(id -u)" = 0 ] || [ "$kind" = slurm ]; }; then
     check "the demo prints the address of the web pages" says 'http://[^ ]*127.0.0.1:[0-9]+/jobs$'

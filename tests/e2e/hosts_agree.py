@@ -1,11 +1,13 @@
 #!/usr/bin/python3
-"""Compare the pages of the exporter and the collectd plugin.
+"""Compare the pages of the exporter and the collectd plugin, and a walk by SNMP.
 
   hosts_agree.py freeze CGROUPFS NAME TO   copy the kernel's files of a node: the
         directories called NAME (with their parents and all below) to TO/cgroup,
         their processes to TO/proc
   hosts_agree.py compare EXPORTER-PAGE COLLECTD-PAGE   print series that only one
         page has, and values that differ; exit 1 when there are any
+  hosts_agree.py snmp EXPORTER-PAGE WALK   the same for a walk of batchjob_snmp by
+        snmpbulkwalk -OnxtUe, and metrics that should be in the MIB and are not
 
 Names are translated by rule, not by table: a collectd type is the exporter's metric
 without its prefix and with microseconds instead of seconds; labels become instances.
@@ -17,6 +19,7 @@ import shutil
 import sys
 from decimal import Decimal
 
+import snmp_lib
 from prom import parse
 
 ANY_VALUE = re.compile(r"collectd_batchjob_(process|sampler|collector)_"
@@ -211,7 +214,28 @@ def compare(exporter_page, collectd_page):
     return 1 if bad else 0
 
 
+# Metrics without a place in the MIB: too many rows for SNMP, or of no use there.
+NOT_BY_SNMP = re.compile(
+    r"batchjob_(step|task)_|batchjob_job_(core|device|hugetlb|state|exe|place|gpu_engine)_|batchjob_gpu_(conflicts_total|throttle_active)$"
+    r"|batchjob_(job|gpu|build|node_energy|emission)\w*_info$|batchjob_(emission|carbon)_|batchjob_cluster_")
+
+
+def compare_snmp(exporter_page, walk):
+    mib = snmp_lib.read_mib(snmp_lib.MIB, snmp_lib.BASE)
+    samples = list(parse(exporter_page))
+    with open(walk, encoding="utf-8", errors="replace") as f:
+        values = snmp_lib.read_values(f.read())
+    values = {o: v for o, v in values.items() if v[1] is not None}
+    bad = snmp_lib.differences(samples, values, mib)
+    want, unknown = snmp_lib.expected(samples, mib)
+    bad += ["not in the MIB: " + m for m in sorted(unknown) if not NOT_BY_SNMP.match(m)]
+    print("\n".join(bad) if bad else f"{len(want)} numbers by SNMP, {len(values)} values")
+    return 1 if bad else 0
+
+
 if __name__ == "__main__":
+    if len(sys.argv) == 4 and sys.argv[1] == "snmp":
+        sys.exit(compare_snmp(*sys.argv[2:]))
     if len(sys.argv) == 5 and sys.argv[1] == "freeze":
         freeze(*sys.argv[2:])
     elif len(sys.argv) == 4 and sys.argv[1] == "compare":

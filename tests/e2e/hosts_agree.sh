@@ -1,6 +1,6 @@
 #!/bin/bash
-# The exporter and the collectd plugin read the same frozen node and must have the same
-# metrics, with values equal to the last digit.  Frozen nodes are the fixture trees, and a
+# The exporter, the collectd plugin and the SNMP sub-agent read the same frozen node and must
+# have the same metrics, with values equal to the last digit.  Frozen nodes are the fixture trees, and a
 # copy of this kernel's files of real jobs and their processes.  TAP.
 # shellcheck disable=SC2154
 . "$(dirname "$0")/lib.sh"
@@ -23,23 +23,51 @@ plugin_lines() { # option...: in collectd's spelling
 
 same() { # jobs: the pages are equal and have this number of jobs
     scrape && scrape_daemon && $agree compare "$tmp/page" "$dir/page" || return
+    [ -z "$snmp_port" ] || { snmp_walk && $agree snmp "$tmp/page" "$tmp/walk"; } || return
     is_number "$(grep -c '^batchjob_job_info' "$tmp/page")" "$1" && ${also:-:}
 }
 is_number() { [ "$1" = "$2" ] || { echo "$1 jobs, want $2"; return 1; }; }
 
-# Run both hosts on these cgroup and proc folders and compare their pages.
+# A private snmpd, to which the sub-agents connect.
+snmp_port=
+start_snmpd() {
+    command -v snmpd >/dev/null && command -v snmpbulkwalk >/dev/null || return
+    snmp_port=$(free_port)
+    mkdir -p "$tmp/snmp/persist"
+    export MIBS='' SNMPCONFPATH=$tmp/snmp SNMP_PERSISTENT_DIR=$tmp/snmp/persist
+    printf '%s\n' "agentAddress udp:127.0.0.1:$snmp_port" "master agentx" "agentXSocket $tmp/snmp/agentx" \
+        "rocommunity public 127.0.0.1" >"$tmp/snmp/snmpd.conf"
+    snmpd -f -Lf "$tmp/snmp/log" -C -c "$tmp/snmp/snmpd.conf" -p "$tmp/snmp/pid" >"$tmp/snmp/out" 2>&1 &
+    on_exit "stop $!"
+    wait_for 60 test -S "$tmp/snmp/agentx"
+}
+snmp_walk() {
+    snmpbulkwalk -v2c -c public -t10 -OnxtUe "127.0.0.1:$snmp_port" .1.3.6.1.4.1.8072.9999.9999.9010 >"$tmp/walk"
+}
+start_agent() { # option...: sets agent (its pid)
+    agent=
+    [ -n "$snmp_port" ] || return 0
+    "$O/batchjob_snmp" --agentx.socket="$tmp/snmp/agentx" --energy.state-file= --sample.interval=0.5 "$@" \
+        >>"$tmp/agent.log" 2>&1 &
+    agent=$!
+    on_exit "stop $agent"
+}
+
+# Run all hosts on these cgroup and proc folders and compare their pages.
 agree_on() { # description jobs cgroup proc option...
     local what=$1 jobs=$2
     set -- path.cgroupfs="$3" path.procfs="$4" "${@:5}"
     start_exporter "${@/#/--}"
+    start_agent "${@/#/--}"
     daemon_conf "agree$tests" "$typesdb_lines" "$(plugin_lines "$@")"
     daemon_run
     daemon_answers
     # Looking up the jobs' identities takes time; after that the pages no longer change.
     wait_for 60 same "$jobs"
     check "$what: the hosts agree on $jobs jobs" same "$jobs"
-    note "$(head -n 1 "$tmp/check.out")"
+    note "$(head -n 2 "$tmp/check.out" | paste -sd ";")"
     stop "$daemon"
+    [ -z "$agent" ] || stop "$agent"
     stop "$exporter"
 }
 
@@ -62,6 +90,7 @@ freeze_jobs() {
     $agree freeze $cg "$1" "$tmp/frozen" >"$tmp/freeze.out" 2>&1
 }
 
+start_snmpd || skip "the hosts agree by SNMP" "snmpd or snmp is not installed"
 mkdir -p "$tmp/proc"
 cp /proc/stat /proc/meminfo /proc/cpuinfo "$tmp/proc"
 for tree in "$top"/tests/fixtures/trees/*/; do

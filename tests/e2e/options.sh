@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 cd "$top" || exit 1
 
-programs='batchjob_exporter batchjob_stats_db batchjob_stats_server batchjob_acct'
+programs='batchjob_exporter batchjob_snmp batchjob_stats_db batchjob_stats_server batchjob_acct'
 options() { # program: the options of its command line, without the prefix "no-"
     "$O/$1" --help=all | sed -nE '/^In the YAML file/q; s/^      --(\[no-\])?([a-z][a-z0-9.-]*).*/\2/p' | sort -u
 }

@@ -36,7 +36,7 @@ test_packages() { # deb|rpm tool
         check "${f##*/} unpacks" "unpack_$1" "$f"
         is "${f##*/} names its packager" "$("made_by_$1" "$f")" "$maker"
     done
-    for f in batchjob_exporter batchjob_stats_db batchjob_stats_server batchjob_acct; do
+    for f in batchjob_exporter batchjob_snmp batchjob_stats_db batchjob_stats_server batchjob_acct; do
         is "$1: $f --version prints version and commit" "$("$root/usr/bin/$f" --version)" \
             "$f $(sed -n 's/^VERSION *:= //p' Makefile) ($(git rev-parse --short=12 HEAD))"
     done

@@ -82,11 +82,13 @@ is "the packages are those that the quickstart names" "$names" "batchjob-acct
 batchjob-doc
 batchjob-examples
 batchjob-exporter
+batchjob-snmp
 batchjob-stats
 collectd-plugin-batchjob"
 old=$(dpkg-deb -f "$root"/older/batchjob-exporter_*.deb Version)
 is "the older packages are installed" "$(names=$(names_of older); versions)" "$old installed"
 check "the exporter is enabled" enabled batchjob_exporter
+check "the group of snmpd's AgentX socket exists" inside getent group batchjob-agentx
 is "exporter and collectd start; accounting needs a configuration first" "$(running)" "batchjob_exporter collectd"
 check "the accounting user exists" inside getent passwd batchjob
 is "the server's configuration is readable only by root and the accounting group" \
@@ -230,7 +232,7 @@ rpms() {
     # shellcheck disable=SC2086
     check "the RPMs install" tool --force-debian --nodeps -i $old
     is "no service starts; the distribution decides what is enabled" "$(calls)" "$(printf 'preset %s ' \
-        batchjob_exporter batchjob_exporter_cluster batchjob_slurm_access.timer batchjob_stats_db \
+        batchjob_exporter batchjob_exporter_cluster batchjob_slurm_access.timer batchjob_snmp batchjob_stats_db \
         batchjob_stats_server | sed 's/ $//')"
     is "the directory of final records has its mode and owner" "$(inside stat -c '%a %U %G' /var/spool/batchjob)" "2770 root batchjob"
     is "the directory of the store has its mode and owner" "$(inside stat -c '%a %U %G' /var/lib/batchjob)" "750 batchjob batchjob"

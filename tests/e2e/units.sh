@@ -80,7 +80,7 @@ if ! strace -qq -o /dev/null true 2>/dev/null; then
 fi
 mkdir -p "$tmp/spool" "$tmp/bin" "$tmp/programs"
 # The build folder may be in a folder that only its owner may enter.
-cp "$O"/batchjob_{exporter,stats_db,stats_server} "$tmp/programs"
+cp "$O"/batchjob_{exporter,snmp,stats_db,stats_server} "$tmp/programs"
 chmod 777 "$tmp" "$tmp/spool"
 port=$(free_port)
 echo '{}' >"$tmp/spool/x.json"
@@ -90,6 +90,17 @@ awaited="connect.*htons($port)" serve batchjob_exporter "http://127.0.0.1:$port/
 check "the exporter keeps a record that no receiver has taken" [ -e "$tmp/spool/x.json" ]
 rm -f "$tmp/spool/x.json"
 all_permitted batchjob_exporter
+
+# A simulated master walks the MIB and closes the session.
+$python tests/e2e/agentx.py walk "$tmp/agentx" >"$tmp/walked" 2>&1 &
+walker=$!
+wait_for 60 test -S "$tmp/agentx"
+traced batchjob_snmp "$tmp/programs/batchjob_snmp" "--agentx.socket=$tmp/agentx" "--energy.state-file=$tmp/energy.state" &
+wait_for 60 dead $walker
+kill "$(sed -nE '1s/^([0-9]+) .*/\1/p' "$tmp/batchjob_snmp.calls")"
+wait $!
+check "batchjob_snmp answers under strace" grep -qE '^[1-9][0-9]+ values$' "$tmp/walked"
+all_permitted batchjob_snmp
 
 cp tests/e2e/statsdb_sacct.py "$tmp/bin/sacct"
 echo '{"seed": 7, "now": 1700000000, "count": 50, "days": 1}' >"$tmp/bin/sacct.env"

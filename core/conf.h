@@ -9,24 +9,34 @@
 
 #include <stdbool.h>
 
-/* Collectors, in the order in which they run; those that read files of cgroups
- * come first.  The names are in core/internal.c. */
+/* The collectors, in the order in which they run: X(ID, NAME) of each.  Those
+ * that read files of cgroups are core/collect/NAME.c, with bj_NAME_collector.
+ */
+#define BJ_CGROUP_COLLECTOR_LIST(X)                                            \
+    X(CPU, cpu)                                                                \
+    X(MEMORY, memory)                                                          \
+    X(PIDS, pids)                                                              \
+    X(BLOCK, block)                                                            \
+    X(PRESSURE, pressure)                                                      \
+    X(PERCORE, percore)                                                        \
+    X(HUGETLB, hugetlb)
+#define BJ_COLLECTOR_LIST(X)                                                   \
+    BJ_CGROUP_COLLECTOR_LIST(X)                                                \
+    X(PROCESS, process)                                                        \
+    X(NODE, node)                                                              \
+    X(ENERGY, energy)                                                          \
+    X(EMISSIONS, emissions)                                                    \
+    X(GPU, gpu)                                                                \
+    X(CLUSTER, cluster)
+
 enum bj_collector_id {
-    BJ_COLLECT_CPU,
-    BJ_COLLECT_MEMORY,
-    BJ_COLLECT_PIDS,
-    BJ_COLLECT_BLOCK,
-    BJ_COLLECT_PRESSURE,
-    BJ_COLLECT_PERCORE,
-    BJ_COLLECT_HUGETLB,
-    BJ_CGROUP_COLLECTORS, /* number of collectors that read files of cgroups */
-    BJ_COLLECT_PROCESS = BJ_CGROUP_COLLECTORS,
-    BJ_COLLECT_NODE,
-    BJ_COLLECT_ENERGY,
-    BJ_COLLECT_EMISSIONS,
-    BJ_COLLECT_GPU,
-    BJ_COLLECT_CLUSTER,
-    BJ_COLLECTORS
+#define BJ_COLLECTOR_ID(id, name) BJ_COLLECT_##id,
+#define BJ_COLLECTOR_ONE(id, name) +1
+    BJ_COLLECTOR_LIST(BJ_COLLECTOR_ID) BJ_COLLECTORS,
+    /* the number of those that read files of cgroups */
+    BJ_CGROUP_COLLECTORS = BJ_CGROUP_COLLECTOR_LIST(BJ_COLLECTOR_ONE)
+#undef BJ_COLLECTOR_ID
+#undef BJ_COLLECTOR_ONE
 };
 
 /* Extra values of jobs that only dialects report: collected only if a dialect

@@ -5,22 +5,11 @@
 #include "base/text.h"
 #include "core/cluster/cluster.h"
 
-const char *const bj_run_names[BJ_RUNS] = {
-    [BJ_COLLECT_CPU] = "cpu",
-    [BJ_COLLECT_MEMORY] = "memory",
-    [BJ_COLLECT_PIDS] = "pids",
-    [BJ_COLLECT_BLOCK] = "block",
-    [BJ_COLLECT_PRESSURE] = "pressure",
-    [BJ_COLLECT_PERCORE] = "percore",
-    [BJ_COLLECT_HUGETLB] = "hugetlb",
-    [BJ_COLLECT_PROCESS] = "process",
-    [BJ_COLLECT_NODE] = "node",
-    [BJ_COLLECT_ENERGY] = "energy",
-    [BJ_COLLECT_EMISSIONS] = "emissions",
-    [BJ_COLLECT_CLUSTER] = "cluster",
-    [BJ_COLLECT_GPU] = "gpu",
-    [BJ_RUN_FIND] = "find",
-    [BJ_RUN_IDENT] = "identity",
+const char *const bj_run_names[BJ_RUNS] = {[BJ_RUN_FIND] = "find",
+                                           [BJ_RUN_IDENT] = "identity",
+#define NAME(id, name) [BJ_COLLECT_##id] = #name,
+                                           BJ_COLLECTOR_LIST(NAME)
+#undef NAME
 };
 
 static void internal_log_change(struct bj_core *core, enum bj_log_level level,

@@ -200,9 +200,10 @@ int bj_parse_peak(struct bj_cgroup_reader *rd, struct bj_unit *u,
                   const struct bj_cgfile *f, struct bj_slice text);
 
 /* The collectors, each in its own file. */
-extern const struct bj_cgroup_collector bj_cpu_collector, bj_memory_collector,
-    bj_pids_collector, bj_block_collector, bj_pressure_collector,
-    bj_percore_collector, bj_hugetlb_collector;
+#define BJ_COLLECTOR_DECLARED(id, name)                                        \
+    extern const struct bj_cgroup_collector bj_##name##_collector;
+BJ_CGROUP_COLLECTOR_LIST(BJ_COLLECTOR_DECLARED)
+#undef BJ_COLLECTOR_DECLARED
 /* All of them, in the order in which they run: BJ_CGROUP_COLLECTORS. */
 extern const struct bj_cgroup_collector *const bj_cgroup_collectors[];
 

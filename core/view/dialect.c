@@ -8,19 +8,9 @@
 #include <stdlib.h>
 
 const struct bj_dialect *const bj_dialects[] = {
-    &bj_dialect_batchjob_monitoring,
-    &bj_dialect_ceems,
-    &bj_dialect_cgroup_exporter,
-    &bj_dialect_jobs_exporter,
-    &bj_dialect_jobstats,
-    &bj_dialect_mila,
-    &bj_dialect_nvidia_gpu,
-    &bj_dialect_nvidia_smi,
-    &bj_dialect_prometheus_slurm_exporter,
-    &bj_dialect_prometheus_slurm_exporter_1_8,
-    &bj_dialect_slurm_job_exporter,
-    &bj_dialect_vpenso,
-    NULL,
+#define ADDRESS(name) &bj_dialect_##name,
+    BJ_DIALECTS(ADDRESS) NULL,
+#undef ADDRESS
 };
 
 const struct bj_dialect *bj_dialect_find(struct bj_slice name)

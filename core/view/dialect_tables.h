@@ -7,18 +7,25 @@
 
 #include <stddef.h>
 
-extern const struct bj_dialect bj_dialect_batchjob_monitoring;
-extern const struct bj_dialect bj_dialect_ceems;
-extern const struct bj_dialect bj_dialect_cgroup_exporter;
-extern const struct bj_dialect bj_dialect_jobs_exporter;
-extern const struct bj_dialect bj_dialect_jobstats;
-extern const struct bj_dialect bj_dialect_mila;
-extern const struct bj_dialect bj_dialect_nvidia_gpu;
-extern const struct bj_dialect bj_dialect_nvidia_smi;
-extern const struct bj_dialect bj_dialect_prometheus_slurm_exporter;
-extern const struct bj_dialect bj_dialect_prometheus_slurm_exporter_1_8;
-extern const struct bj_dialect bj_dialect_slurm_job_exporter;
-extern const struct bj_dialect bj_dialect_vpenso;
+/* The dialects: X(NAME) of each, for bj_dialect_NAME in dialect_NAME.c. */
+#define BJ_DIALECTS(X)                                                         \
+    X(batchjob_monitoring)                                                     \
+    X(ceems)                                                                   \
+    X(cgroup_exporter)                                                         \
+    X(jobs_exporter)                                                           \
+    X(jobstats)                                                                \
+    X(mila)                                                                    \
+    X(nvidia_gpu)                                                              \
+    X(nvidia_smi)                                                              \
+    X(prometheus_slurm_exporter)                                               \
+    X(prometheus_slurm_exporter_1_8)                                           \
+    X(slurm_job_exporter)                                                      \
+    X(vpenso)
+
+#define BJ_DIALECT_DECLARED(name)                                              \
+    extern const struct bj_dialect bj_dialect_##name;
+BJ_DIALECTS(BJ_DIALECT_DECLARED)
+#undef BJ_DIALECT_DECLARED
 
 #define BJ_COLLECT(x) (1u << BJ_COLLECT_##x)
 

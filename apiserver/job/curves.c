@@ -2,7 +2,9 @@
 #include "report/model/show.h"
 
 #include "apiserver/frame/state.h"
+#include "apiserver/frame/widget.h"
 #include "apiserver/job/chart.h"
+#include "base/amount.h"
 #include "base/html.h"
 #include "base/local.h"
 
@@ -177,6 +179,15 @@ static void curves_put_job(struct bj_buf *b, const struct bj_curves *c)
 /* --- one chart for each node or GPU ----------------------------------------
  */
 
+/* Append the name of a node or GPU. */
+static void curves_name(struct bj_buf *b, const struct bj_samples_group *g)
+{
+    if (g->gpu.n > 0)
+        bj_show_gpu(b, g->node, g->index, g->gpu);
+    else
+        bj_buf_clean(b, g->node);
+}
+
 static void put_one(struct bj_buf *b, const struct bj_series_work *w,
                     unsigned group, const struct bj_chart_plan *p)
 {
@@ -184,10 +195,7 @@ static void put_one(struct bj_buf *b, const struct bj_series_work *w,
     struct bj_arena arena = {0};
     struct bj_buf name = {0};
     struct bj_chart k;
-    if (g->gpu.n > 0)
-        bj_show_gpu(&name, g->node, g->index, g->gpu);
-    else
-        bj_buf_clean(&name, g->node);
+    curves_name(&name, g);
     bool made = bj_chart_make(&w->s, group, p, w->start, &arena, &k);
     if (made) {
         k.of = (struct bj_slice){name.p, name.len};
@@ -198,6 +206,85 @@ static void put_one(struct bj_buf *b, const struct bj_series_work *w,
     b->failed |= name.failed || !made;
     bj_arena_free(&arena);
     bj_buf_free(&name);
+}
+
+/* The use of a chart's first line in percent, at cells times; that of CPUs is a
+ * part of the limit.  Returns its mean; NaN: not known. */
+static double map_use(const struct bj_chart *k, unsigned cells, double *ret)
+{
+    double all = 0;
+    unsigned known = 0;
+    for (unsigned i = 0; i < cells; i++) {
+        double sum = 0;
+        unsigned n = 0;
+        for (unsigned at = k->points * i / cells;
+             at < k->points * (i + 1) / cells; at++) {
+            const double v = k->line[0].value[at];
+            const double of = k->unit == BJ_CHART_PERCENT ? 100
+                              : k->lines > 1              ? k->line[1].value[at]
+                                                          : __builtin_nan("");
+            if (!bj_chart_known(v) || !bj_chart_known(of) || of <= 0)
+                continue;
+            sum += 100 * v / of;
+            n++;
+        }
+        ret[i] = n > 0 ? sum / n : __builtin_nan("");
+        all += sum;
+        known += n;
+    }
+    return known > 0 ? all / known : __builtin_nan("");
+}
+
+static void map_put_row(struct bj_buf *b, const struct bj_series_work *w,
+                        unsigned group)
+{
+    enum { CELLS = 96 };
+    double use[CELLS];
+    struct bj_arena arena = {0};
+    struct bj_buf name = {0};
+    struct bj_chart k;
+    curves_name(&name, &w->s.group[group]);
+    b->failed |= name.failed;
+    if (bj_chart_make(&w->s, group, bj_chart_plans[w->s.by], w->start, &arena,
+                      &k)) {
+        const unsigned cells = k.points < CELLS ? k.points : CELLS;
+        const double mean = map_use(&k, cells, use);
+        bj_buf_str(b, "<tr><th scope=\"row\">");
+        bj_html_text(b, (struct bj_slice){name.p, name.len});
+        bj_buf_str(b, "</th><td class=\"st\">");
+        bj_widget_strip(b, use, cells);
+        bj_buf_str(b, "</td><td class=\"n\">");
+        if (bj_chart_known(mean))
+            bj_amount(b, BJ_AMOUNT_PERCENT, mean);
+        else
+            bj_buf_str(b, "–");
+        bj_buf_str(b, "</td></tr>\n");
+    } else {
+        b->failed = true;
+    }
+    bj_arena_free(&arena);
+    bj_buf_free(&name);
+}
+
+/* A row for each node or GPU with its use over time. */
+static void put_map(struct bj_buf *b, const struct bj_series_work *w,
+                    const unsigned *group, unsigned n)
+{
+    bj_local_html(
+        b,
+        "<table class=\"map\" data-dur=\"%lld\"><thead><tr><th "
+        "scope=\"col\">%s</th><th scope=\"col\">{Use over time}</th><th "
+        "scope=\"col\" class=\"n\">{Mean}</th></tr></thead><tbody>\n",
+        (long long)((int64_t)w->s.points * w->range.step),
+        bj_local_escaped(w->s.by == BJ_SERIES_GPU ? "GPU" : "Node"));
+    for (unsigned i = 0; i < n; i++)
+        map_put_row(b, w, group[i]);
+    bj_local_html_str(
+        b, "</tbody></table><p class=\"key\"><span class=\"k sq ui\">{idle}"
+           "</span><span class=\"k sq u1\">{below 25 %}</span><span "
+           "class=\"k sq u2\">{25 to 50 %}</span><span class=\"k sq u3\">{50 "
+           "to 75 %}</span><span class=\"k sq u4\">{75 % and more}</span>{A "
+           "thin line: not known.}</p>\n");
 }
 
 static void put_multiples(struct bj_buf *b, const struct bj_series_work *w)
@@ -211,6 +298,7 @@ static void put_multiples(struct bj_buf *b, const struct bj_series_work *w)
         bj_local_html(
             b, "<p>{%u of %u: those that differ most from the median.}</p>\n",
             n, w->s.groups);
+    put_map(b, w, group, n);
     for (const struct bj_chart_plan *p = bj_chart_plans[w->s.by]; p->title;
          p++) {
         bj_buf_str(b, "<div class=\"charts many\">\n");

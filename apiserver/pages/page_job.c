@@ -354,7 +354,8 @@ static int job_put_steps(struct bj_call *c, struct job_page *g)
 
 static void job_put_curves(struct bj_buf *b, const struct job_page *g)
 {
-    bj_local_html(b, "<h2>{Over time}</h2>\n");
+    bj_local_html_str(b, "<section class=\"card\" data-zoom><div "
+                         "class=\"bar-head\"><h2>{Over time}</h2></div>\n");
     if (g->f.start == BJ_SQL_NULL)
         bj_local_html(b, "<p class=\"none\">{The job has not started.}</p>\n");
     else if (g->no_curves)
@@ -362,6 +363,7 @@ static void job_put_curves(struct bj_buf *b, const struct job_page *g)
                       bj_local_escaped(g->no_curves));
     else
         bj_curves_put(b, &g->curves);
+    bj_buf_str(b, "</section>\n");
 }
 
 /* Append the page below the verdict. */

@@ -328,6 +328,12 @@ def charts(site):
     same([t for t in ("cpus_used", "gpu_busy_ratio", "memory_bytes") if t in page.text], [],
          "charts do not show keys of the API")
     check(len([t for t in page.tags if t == "svg"]) >= 4 + 2 * 4 + 2 * 2 - 1, "one chart for each GPU and node")
+    text = fetch(site, path).body.decode()
+    strips = re.findall(r'<tr><th scope="row">([^<]*)</th><td class="st"><svg class="strip".*?data-v="([^"]*)">(.*?)</svg></td>'
+                        r'<td class="n">([^<]*)<', text)
+    same(sorted((n, v.split("*")[0], "".join(re.findall('class="(..)"', p)), mean) for n, v, p, mean in strips),
+         sorted([("n%d: GPU %d" % (n, g), *(("67", "u3", "67 %"), ("0", "ui", "0 %"))[g]) for n in (0, 1) for g in (0, 1)]
+                + [("n%d" % n, "31", "u2", "31.2 %") for n in (0, 1)]), "a row of the map for each GPU and node")
     for nodes in (1, 64, 1000):
         fake.nodes = nodes
         with contextlib.closing(sqlite3.connect(site.store)) as db, db:

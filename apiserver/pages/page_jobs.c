@@ -12,6 +12,7 @@
 #include "sched/state.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum {
     NEED = BJ_NEED_STORE | BJ_NEED_USER,
@@ -100,7 +101,9 @@ static const struct choice {
 };
 enum { CHOICES = sizeof(choices) / sizeof(choices[0]) };
 
-/* The findings of jobs j that the user may see. */
+/* The findings of jobs j that the user may see; of the last days of the list,
+ * as a longer time may have very many jobs. */
+enum { DAYS_MAX = 31 };
 static const char seen_findings[] =
     "SELECT DISTINCT r.name FROM job AS j CROSS JOIN job_finding AS f CROSS "
     "JOIN finding_rule AS r WHERE f.job = j.id AND r.id = f.rule";
@@ -110,8 +113,10 @@ static int choices_query(struct bj_call *c, const struct bj_params *p,
                          const struct choice *k, struct bj_query *q)
 {
     const struct bj_params none = {.values = 0};
-    const struct bj_filter_time time = {p->number[BJ_PARAM_FROM],
-                                        p->number[BJ_PARAM_TO], 0};
+    const int64_t to = p->number[BJ_PARAM_TO], recent = to - DAYS_MAX * DAY;
+    const struct bj_filter_time time = {
+        p->number[BJ_PARAM_FROM] > recent ? p->number[BJ_PARAM_FROM] : recent,
+        to, 0};
     const bool seen = k->which == BJ_PARAM_FINDING && !c->identity.admin;
     bj_query_sql(q, seen ? seen_findings : k->sql);
     int r =
@@ -228,39 +233,40 @@ static bool has_costly_filter(const struct bj_params *p)
 static int count_states(struct bj_call *c, const struct bj_params *p,
                         int64_t ret[BJ_STATES])
 {
-    enum { DAYS_MAX = 31 };
+    enum { COUNTED_MAX = 20000 };
     const int64_t from = p->number[BJ_PARAM_FROM];
     const struct bj_filter_time time = {
         from - (int64_t)(c->worker->conf->longest_usec / 1000000),
         p->number[BJ_PARAM_TO], from};
     struct bj_query q = {.time = &time};
     struct bj_st *st = NULL;
-    const bool wide = bj_query_wide(c, p);
-    const bool counted =
-        !has_costly_filter(p) &&
-        (!wide || p->number[BJ_PARAM_TO] - from <= DAYS_MAX * DAY);
-    for (unsigned i = 0; i < BJ_STATES; i++)
-        ret[i] = counted ? 0 : -1;
-    if (!counted)
-        return 0;
-    bj_query_sql(&q, "SELECT j.state, count(*) FROM job AS j WHERE (j.\"end\" "
-                     "IS NULL OR j.\"end\" >= ");
-    bj_query_int(&q, from);
-    bj_query_sql(&q, ")");
-    int r = bj_query_scope(&q, c, p, "j");
-    if (r == 0)
-        r = bj_query_between(&q, c, "j.at", &time);
-    bj_query_sql(&q, " GROUP BY 1");
-    if (r == 0)
-        r = bj_query_open(&q, c->reader, &st, &c->err);
-    while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
-        const int64_t state = bj_st_get_i64(st, 0), n = bj_st_get_i64(st, 1);
+    int64_t n = 0;
+    int r = 0;
+    memset(ret, 0, BJ_STATES * sizeof(*ret));
+    if (!has_costly_filter(p)) {
+        bj_query_sql(&q, "SELECT j.state FROM job AS j WHERE (j.\"end\" IS "
+                         "NULL OR j.\"end\" >= ");
+        bj_query_int(&q, from);
+        bj_query_sql(&q, ")");
+        r = bj_query_scope(&q, c, p, "j");
+        if (r == 0)
+            r = bj_query_between(&q, c, "j.at", &time);
+        bj_query_sql(&q, " LIMIT ");
+        bj_query_int(&q, COUNTED_MAX + 1);
+        if (r == 0)
+            r = bj_query_open(&q, c->reader, &st, &c->err);
+    }
+    while (st && r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
+        const int64_t state = bj_st_get_i64(st, 0);
         r = 0;
-        ret[0] += n;
+        n++;
         if (state > 0 && state < BJ_STATES)
-            ret[state] += n;
+            ret[state]++;
     }
     bj_query_free(&q);
+    ret[0] = n;
+    if (!st || n > COUNTED_MAX)
+        memset(ret, 0xff, BJ_STATES * sizeof(*ret));
     return r;
 }
 

@@ -124,7 +124,8 @@ void bj_page_time(struct bj_buf *b, int64_t sec)
                   stamp + 11);
 }
 
-/* The name of the job as a link, and its id; of a job without name its id. */
+/* The name of the job and its id as a link, as a name may be invisible; of a
+ * job without name its id. */
 static void put_named(struct bj_buf *b, const struct bj_cell *id,
                       const struct bj_cells *row, const char *to_root)
 {
@@ -137,12 +138,13 @@ static void put_named(struct bj_buf *b, const struct bj_cell *id,
         bj_url_text(b, key->text);
     bj_buf_str(b, "\"><bdi>");
     bj_html_text(b, has_name ? name->text : id->text);
-    bj_buf_str(b, "</bdi></a>");
+    bj_buf_str(b, "</bdi>");
     if (has_name) {
         bj_buf_str(b, " <small>");
         bj_html_text(b, id->text);
         bj_buf_str(b, "</small>");
     }
+    bj_buf_str(b, "</a>");
 }
 
 static void put_link(struct bj_buf *b, const struct bj_cell *v,

@@ -59,19 +59,25 @@ static void make_frame(struct frame *f, struct bj_buf *b,
     f->axis = bj_chart_axis(k, k->small ? 2 : 4);
 }
 
-/* The axis of values: at its top, its middle and 0, with their amounts above.
- */
+/* The height of an amount of the axis of values, in pixels. */
+static int axis_y(const struct frame *f, double part)
+{
+    return TOP + (int)(f->height * (1 - part) + 0.5);
+}
+
+/* The axis of values: lines at its top, its middle and 0, the amounts above.
+ * The inner element ends the lines at the width of the chart. */
 static void put_y_axis(const struct frame *f)
 {
     const int n = (int)(f->axis.top / f->axis.tick + 0.001);
-    for (int i = 0; i <= n; i++) {
-        const double part = i * f->axis.tick / f->axis.top;
-        const int y = TOP + (int)(f->height * (1 - part) + 0.5);
-        if (i == 0 || i == n || 2 * i == n)
-            bj_buf_printf(f->b, "<path class=\"g\" d=\"M0 %dh3000\"/>", y);
-        if (i == 0 || (i != n && 2 * i != n))
-            continue;
-        bj_buf_printf(f->b, "<text y=\"%d\">", y - 3);
+    bj_buf_printf(f->b, "<svg><path class=\"g\" d=\"M0 %dh3000M0 %dh3000",
+                  axis_y(f, 1), axis_y(f, 0));
+    if (n % 2 == 0)
+        bj_buf_printf(f->b, "M0 %dh3000", axis_y(f, 0.5));
+    bj_buf_str(f->b, "\"/></svg>\n");
+    for (int i = n; i > 0; i -= n % 2 == 0 ? n / 2 : n) {
+        bj_buf_printf(f->b, "<text y=\"%d\">",
+                      axis_y(f, i * f->axis.tick / f->axis.top) - 3);
         bj_chart_amount(f->b, f->k->unit, i * f->axis.tick);
         bj_buf_str(f->b, "</text>\n");
     }

@@ -86,6 +86,8 @@ const struct bj_param_rule bj_param_rules[BJ_PARAMS] = {
     [BJ_PARAM_WIDTH] = {"width", BJ_PARAM_UINT,
                         "Width at which an image is shown, 240 to 2000 "
                         "(default 600); it has two pixels for each."},
+    [BJ_PARAM_MONTH] = {"month", BJ_PARAM_TEXT,
+                        "A month of the site's time zone, as 2026-11."},
 };
 
 struct reading {

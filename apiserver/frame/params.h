@@ -40,6 +40,7 @@ enum bj_param {
     BJ_PARAM_SORT,
     BJ_PARAM_PAPER,
     BJ_PARAM_WIDTH,
+    BJ_PARAM_MONTH,
     BJ_PARAMS
 };
 

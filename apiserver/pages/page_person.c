@@ -134,12 +134,14 @@ static int on_person(struct bj_call *c, enum bj_param which, const char *what,
                      const char *other, const char *other_title)
 {
     struct bj_params p;
-    int r = bj_params_read(c, 0, &p);
+    int r = bj_params_read(c, c->endpoint->params, &p);
     if (r == 0)
         r = bj_params_put(c, &p, BJ_BIT(which),
                           bj_slice_str(bj_param_rules[which].name), c->tail);
     if (r != 0)
         return r;
+    if (p.given[BJ_PARAM_MONTH] || p.given[BJ_PARAM_FORMAT])
+        return bj_page_bill(c, &p);
     p.number[BJ_PARAM_FROM] = c->now_sec - RECENT * DAY;
     p.number[BJ_PARAM_TO] = c->now_sec;
     open_page(c, what);
@@ -168,15 +170,17 @@ static int on_account(struct bj_call *c)
                      "The last 30 days by user");
 }
 
-#define PERSON(name, handler, text)                                            \
+#define PERSON(name, handler, mask, text)                                      \
     {                                                                          \
         .path = name, .methods = BJ_HTTP_GET, .needs = NEED, .run = handler,   \
         .refused = bj_page_refuse, .to_root = "../", .help = text,             \
-        .type = "text/html"                                                    \
+        .type = "text/html", .params = mask                                    \
     }
 
 const struct bj_endpoint bj_endpoints_page_person[] = {
-    PERSON("/users/*", on_user, "Web page: one user."),
-    PERSON("/accounts/*", on_account, "Web page: one account."),
+    PERSON("/users/*", on_user, 0, "Web page: one user."),
+    PERSON("/accounts/*", on_account,
+           BJ_BIT(BJ_PARAM_MONTH) | BJ_BIT(BJ_PARAM_FORMAT),
+           "Web page: one account; of a month: its bill, also as CSV."),
     {.path = NULL},
 };

@@ -54,6 +54,30 @@ void bj_page_usage_note(struct bj_buf *b);
 /* Append links to the page for whole months and for the last days. */
 void bj_page_periods(struct bj_call *c, const char *page);
 
+/* Months are counted as year * 12 + month - 1, in the site's time zone. */
+
+/* The month of the parameter; without one, the last whole month.  0 or a
+ * refusal. */
+int bj_page_month(struct bj_call *c, const struct bj_params *p, int64_t *ret);
+int64_t bj_page_month_of(int64_t sec);
+int64_t bj_page_month_now(const struct bj_call *c);
+
+/* Its first second, which for the next month is its end. */
+int64_t bj_page_month_start(int64_t month);
+
+/* Append "October 2026" in the words of the site, escaped for HTML; append
+ * "2026-10". */
+void bj_page_month_name(struct bj_buf *b, int64_t month);
+void bj_page_month_number(struct bj_buf *b, int64_t month);
+
+/* Append a select element of the last months, in which month is chosen; below
+ * 0: none is. */
+void bj_page_month_choice(struct bj_call *c, int64_t month);
+
+/* The page of the bill of an account for a month, whose name is the tail of the
+ * path; as CSV if the parameter format is "csv".  0, a refusal, or an error. */
+int bj_page_bill(struct bj_call *c, const struct bj_params *p);
+
 /* Append the number of jobs for each finding, the most frequent first, among
  * jobs that match p and started between its times.  0, or an error of the
  * store. */

@@ -398,6 +398,7 @@ struct usage {
     int64_t from, to;        /* their first and last day */
     int64_t whole, upto;     /* those of which all days count, and no day is
                                 listed; none: upto < whole */
+    bool sums;               /* select the sums themselves, not columns */
 };
 
 static int read_groups(struct bj_call *c, struct usage *a)
@@ -562,6 +563,41 @@ static void usage_pick(struct usage *a)
     bj_picked_table(&a->k, a->column);
 }
 
+/* The sums in the order in which usage_take reads them, after the groups. */
+static const char *const usage_sums[] = {
+    SUM("r.jobs_started"),
+    SUM("r.jobs_ended"),
+    CPU,
+    GPU,
+    MEM,
+    SUM("r.cpu_unknown_sec"),
+    SUM("e.cpu_known_sec"),
+    SUM("r.cpu_used_msec"),
+    SUM("e.cpu_more_msec"),
+    GPU_USED,
+    ENERGY,
+    SUM("g.covered_mj"),
+    SUM("g.micrograms"),
+    SUM("e.failed_cpu_sec"),
+    SUM("e.failed_gpu_sec"),
+    SUM("e.failed_mem_mib_sec"),
+    SUM("e.failed_energy_cpu_sec"),
+    SUM("e.failed_energy_mj"),
+};
+enum { USAGE_SUMS = sizeof(usage_sums) / sizeof(usage_sums[0]) };
+
+static void usage_select_sums(struct usage *a)
+{
+    for (int g = 0; g < GROUPS; g++) {
+        bj_query_sql(&a->q, g ? ", " : "");
+        bj_query_sql(&a->q, a->by[g] ? groups[g].sql : "NULL");
+    }
+    for (unsigned i = 0; i < USAGE_SUMS; i++) {
+        bj_query_sql(&a->q, ", ");
+        bj_query_sql(&a->q, usage_sums[i]);
+    }
+}
+
 static int build(struct bj_call *c, struct usage *a)
 {
     struct bj_query *q = &a->q;
@@ -582,9 +618,13 @@ static int build(struct bj_call *c, struct usage *a)
         bj_query_text(q, (struct bj_slice){a->faculties.p, a->faculties.len});
         bj_query_sql(q, ", name) FROM account)");
     }
-    usage_pick(a);
     bj_query_sql(q, " SELECT ");
-    bj_table_select(q, &a->k);
+    if (a->sums) {
+        usage_select_sums(a);
+    } else {
+        usage_pick(a);
+        bj_table_select(q, &a->k);
+    }
     /* The sums of one month and one combination are adjacent.  The source of
      * the factors is a subquery, because with a constant SQLite may read all of
      * rollup_grams. */
@@ -610,8 +650,108 @@ static int build(struct bj_call *c, struct usage *a)
         }
     put_order(a);
     bj_query_sql(q, " LIMIT ");
-    bj_query_int(q, (int64_t)c->worker->conf->max_rows + 1);
+    bj_query_int(q, a->sums ? BJ_USAGE_SUMS_MAX + 1
+                            : (int64_t)c->worker->conf->max_rows + 1);
     return r;
+}
+
+/* --- sums ------------------------------------------------------------------
+ */
+
+/* Read a row of usage_select_sums. */
+static int usage_take(struct bj_call *c, struct usage *a, struct bj_st *st,
+                      struct bj_usage_sum *ret)
+{
+    static const enum bj_word words[] = {
+        [BY_CLUSTER] = BJ_WORD_CLUSTER,
+        [BY_ACCOUNT] = BJ_WORD_ACCOUNT,
+        [BY_USER] = BJ_WORD_USER,
+        [BY_PARTITION] = BJ_WORD_PARTITION};
+    struct bj_slice name[BY_PARTITION + 1] = {{NULL, 0}};
+    int64_t v[USAGE_SUMS];
+    int r = 0;
+    for (int g = 0; g <= BY_PARTITION && r == 0; g++)
+        if (a->by[g])
+            r = bj_words_text(c->worker->words, c->reader, words[g],
+                              bj_st_get_i64(st, g), &name[g], &c->err);
+    for (int i = 0; i < (int)USAGE_SUMS; i++)
+        v[i] = usage_sum_of(bj_st_get_i64(st, GROUPS + i));
+    *ret = (struct bj_usage_sum){
+        .cluster = name[BY_CLUSTER],
+        .account = name[BY_ACCOUNT],
+        .user = name[BY_USER],
+        .partition = name[BY_PARTITION],
+        .month = a->by[BY_MONTH] ? bj_st_get_i64(st, BY_MONTH) : 0,
+        .day = a->by[BY_DAY] ? (unsigned)bj_st_get_i64(st, BY_DAY) : 0,
+        .started = v[0],
+        .ended = v[1],
+        .bill = {.cpu_sec = v[2],
+                 .gpu_sec = v[3],
+                 .mem_mib_sec = v[4],
+                 .cpu_known_sec = v[2] - v[5] + v[6],
+                 .cpu_used_msec = v[7] + v[8],
+                 .gpu_known_sec = v[9],
+                 .gpu_used_msec = v[10],
+                 .energy_cpu_sec = v[11],
+                 .energy_mj = v[12],
+                 .emissions_mj = v[13],
+                 .emissions_ug = v[14],
+                 .failed_cpu_sec = v[15],
+                 .failed_gpu_sec = v[16],
+                 .failed_mem_mib_sec = v[17],
+                 .failed_energy_cpu_sec = v[18],
+                 .failed_energy_mj = v[19]}};
+    if (a->by[BY_FACULTY])
+        ret->faculty = bj_st_get_text(st, BY_FACULTY);
+    return r;
+}
+
+static int usage_each(struct bj_call *c, struct usage *a,
+                      bj_usage_each *each, void *ctx)
+{
+    struct bj_st *st = NULL;
+    struct bj_usage_sum sum;
+    uint64_t n = 0;
+    int r = bj_query_open(&a->q, c->reader, &st, &c->err);
+    while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
+        if (++n > BJ_USAGE_SUMS_MAX)
+            return bj_call_refuse(c, 503,
+                                  "There are too many groups; choose a "
+                                  "shorter time or one account.");
+        r = usage_take(c, a, st, &sum);
+        if (r == 0)
+            r = each(ctx, &sum);
+    }
+    return r;
+}
+
+/* A query that took too long. */
+static int usage_late(struct bj_call *c, int r)
+{
+    return r == -EINTR ? bj_call_refuse(
+                             c, 503,
+                             "The query took longer than query.timeout; narrow "
+                             "from and to, or name a user or an account.")
+                       : r;
+}
+
+int bj_usage_sums(struct bj_call *c, const struct bj_params *p,
+                  bj_usage_each *each, void *ctx)
+{
+    struct usage *a = calloc(1, sizeof(*a));
+    if (!a)
+        return bj_err_set(&c->err, -ENOMEM, "usage");
+    a->p = *p;
+    a->sums = true;
+    int r = read_usage(c, a);
+    if (r == 0)
+        r = build(c, a);
+    if (r == 0)
+        r = usage_each(c, a, each, ctx);
+    bj_query_free(&a->q);
+    bj_buf_free(&a->faculties);
+    free(a);
+    return usage_late(c, r);
 }
 
 int bj_usage_list(struct bj_call *c, const struct bj_params *p,
@@ -630,11 +770,7 @@ int bj_usage_list(struct bj_call *c, const struct bj_params *p,
     bj_query_free(&a->q);
     bj_buf_free(&a->faculties);
     free(a);
-    return r == -EINTR ? bj_call_refuse(
-                             c, 503,
-                             "The query took longer than query.timeout; narrow "
-                             "from and to, or name a user or an account.")
-                       : r;
+    return usage_late(c, r);
 }
 
 static int on_usage(struct bj_call *c)

@@ -4,6 +4,7 @@
 
 #include "apiserver/frame/call.h"
 #include "apiserver/frame/params.h"
+#include "statsdb/derive/bill.h"
 #include "statsdb/job/rows.h"
 
 /* The parameters of usage, and the columns of its rows. */
@@ -20,5 +21,23 @@ extern const struct bj_column bj_usage_columns[];
  * store. */
 int bj_usage_list(struct bj_call *c, const struct bj_params *p,
                   const struct bj_output *out, bool *cut);
+
+/* The sums of a group.  Texts are valid during the call that gets them; {NULL,
+ * 0}: rows are not grouped by it, or it has no name. */
+struct bj_usage_sum {
+    struct bj_slice cluster, account, user, partition, faculty;
+    int64_t month; /* year * 12 + month - 1; 0: not grouped by it */
+    unsigned day;  /* of the month; 0: not grouped by it */
+    int64_t started, ended; /* jobs */
+    struct bj_bill bill;
+};
+
+enum { BJ_USAGE_SUMS_MAX = 200000 }; /* rows */
+
+/* Call each for the groups of the same parameters; it returns 0, or an error
+ * that ends the call.  0, a refusal, or an error. */
+typedef int bj_usage_each(void *ctx, const struct bj_usage_sum *sum);
+int bj_usage_sums(struct bj_call *c, const struct bj_params *p,
+                  bj_usage_each *each, void *ctx);
 
 #endif

@@ -23,7 +23,7 @@ from fractions import Fraction
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-from api_lib import IMPORTER, O, SERVER, TOP, Site, check, plan, same, user  # noqa: E402
+from api_lib import IMPORTER, O, SERVER, TOP, Site, check, plan, same, skip, user  # noqa: E402
 
 ACCT = os.path.abspath(os.path.join(TOP, O, "batchjob_acct"))
 BOSS = user("boss")
@@ -104,14 +104,15 @@ def acct(site, way, *words):
     return p.stdout
 
 
-def bill(site, since, until, who=None):
-    """What jobs used within [since, until), from the rows of jobs: exact."""
+def bill(site, since, until, who=None, account=None):
+    """What jobs used within [since, until), from the rows of jobs, of a user and an account: exact."""
     rows = site.db().execute(
         "SELECT j.start, j.\"end\", j.elapsed, j.suspended, j.cpus, j.memory_allocated_bytes, j.cpu_usec,"
         " u.cpu_usec, u.energy_uj, g.micrograms, j.state IN (9, 13) FROM job AS j LEFT JOIN job_use AS u ON u.job = j.id LEFT JOIN"
         " job_grams AS g ON g.job = j.id AND g.source = (SELECT id FROM factor_source WHERE provider = 'best' AND"
         " kind = 'average' AND cluster IS NULL) WHERE j.start IS NOT NULL AND ? IN ('', (SELECT name FROM user"
-        " WHERE id = j.user))", (who or "",)).fetchall()
+        " WHERE id = j.user)) AND ? IN ('', (SELECT name FROM account WHERE id = j.account))",
+        (who or "", account or "")).fetchall()
     s = dict.fromkeys(("cpu", "memory", "known", "used", "energy_cpu", "energy", "grams"), Fraction(0))
     failed = dict(s)  # of jobs whose node failed
     s.update(jobs=0, over=0, running=0)
@@ -145,7 +146,7 @@ def bill(site, since, until, who=None):
             + of["energy"] / 3600000 * price["kwh"]
 
     free = {k: v * site.free for k, v in failed.items()}
-    check(who or cost(failed) > 0, "nodes of some jobs failed")
+    check(who or account or cost(failed) > 0, "nodes of some jobs failed")
     return s, {
         "core_hours": s["cpu"] / 3600, "cpu_used_hours": s["used"] / 3600,
         "cpu_efficiency_percent": 100 * s["used"] / s["known"], "cpu_coverage": 100 * s["known"] / s["cpu"],
@@ -253,8 +254,82 @@ def month(site, name):
     return s
 
 
+def of_account(site, name, account="acct1"):
+    """The bill of an account for a month: CSV and page, against the rows of jobs."""
+    first = datetime.date.fromisoformat(name + "-01")
+    starts = [site.midnight(first + datetime.timedelta(days=i)) for i in range(-31, 33)]
+    day = {datetime.datetime.fromtimestamp(s, zoneinfo.ZoneInfo(site.zone)).date().isoformat(): s for s in starts}
+    until = day[(first + datetime.timedelta(days=31)).replace(day=1).isoformat()]
+    before = day[(first - datetime.timedelta(days=1)).replace(day=1).isoformat()]
+    path = "/accounts/%s?month=%s" % (account, name)
+    a = site.fetch(path + "&format=csv", BOSS)
+    rows = list(csv.DictReader(io.StringIO(a.body.decode())))
+    same(a.headers["Content-Type"], "text/csv; charset=utf-8", "the bill as CSV")
+    keys = ("core_hours", "memory_gib_hours", "energy_kwh", "energy_coverage", "cost", "cost_not_charged")
+
+    def agrees(what, row, since, until, who=None):
+        s, want = bill(site, since, until, who, account)
+        want["memory_gib_hours"] = s["memory"] / 3600
+        wrong = [(k, row[k], float(want[k])) for k in keys
+                 if abs(float(row[k] or 0) - float(want[k])) > (0.06 if "coverage" in k else 0.002 + s["over"] * 0.36)]
+        same(wrong, [], "%s of the bill of %s for %s is what the rows of jobs say" % (what, account, name))
+        return s
+
+    s, _ = bill(site, before, day[name + "-01"], None, account)
+    part = {p: [r for r in rows if r["part"] == p] for p in ("month", "month before", "day", "user")}
+    same([len(v) for v in part.values()][:3], [1, 1, (until - day[name + "-01"] + 7200) // 86400], "a line for each day")
+    agrees("the total", part["month"][0], day[name + "-01"], until)
+    if s["cpu"]:
+        agrees("the month before", part["month before"][0], before, day[name + "-01"])
+    for r in part["user"]:
+        if float(r["core_hours"]) > 0:
+            agrees("user " + r["name"], r, day[name + "-01"], until, r["name"])
+    check(len(part["user"]) > 1 and all(abs(sum(float(r[k] or 0) for r in part[p]) - float(part["month"][0][k])) < 0.01
+                                        for p in ("day", "user") for k in ("core_hours", "cost")),
+          "days and members add up to the bill of %s" % name)
+    body = site.fetch(path, BOSS).body.decode()
+    text = plain(body)
+    check(text.count("%.2f" % (int(float(part["month"][0]["cost"]) * 100 + 0.5) / 100)) >= 3
+          and "only your own jobs" not in text and all(r["name"] in text for r in part["user"][:20]),
+          "the page of the bill has its total and members", text)
+    check("final: all its jobs have ended" in text or "not final: " in text, "it says whether it is final", text[:900])
+    who = part["user"][0]["name"]
+    own = list(csv.DictReader(io.StringIO(site.fetch(path + "&format=csv", user(who)).body.decode())))
+    same([r["name"] for r in own if r["part"] == "user"], [who], "a member sees only the own part")
+    agrees("the part of a member", own[0], day[name + "-01"], until, who)
+    check("only your own jobs" in plain(site.fetch(path, user(who)).body.decode()), "and the page says so")
+    on_paper(site, body)
+
+
+def on_paper(site, body):
+    """Print the bill: one page of A4 with the period on it."""
+    if not shutil.which("chromium") or not shutil.which("pdftotext"):
+        skip("the bill on paper", "chromium or poppler-utils is not installed")
+        return
+    css = re.search(r'href="\.\./([^"]*\.css[^"]*)"', body)
+    page = site.file("bill.html", body.replace('href="../' + css[1], 'href="bill.css'), 0o644)
+    site.file("bill.css", site.fetch("/" + css[1], BOSS).body.decode(), 0o644)
+    path = os.path.join(site.folder, "paper.pdf")
+    subprocess.run(["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                    "--user-data-dir=" + os.path.join(site.folder, "chromium"), "--no-pdf-header-footer",
+                    "--print-to-pdf=" + path, "file://" + page], capture_output=True, timeout=120, check=True)
+    text = subprocess.run(["pdftotext", "-layout", path, "-"], capture_output=True, check=True).stdout.decode()
+    title = html.unescape(re.sub("<[^>]*>", "", re.search("<h1>(.*?)</h1>", body, re.S)[1]))
+    same((text.count("\f"), title in text, "Who used it" in text), (1, True, True),
+         "the bill is one page of A4 with account and month on it")
+
+
+def no_bill(site):
+    same([site.fetch("/accounts/acct1?month=" + m, BOSS).status for m in ("2025-13", "2025", "9999-01", "1969-12", "x")],
+         [400] * 5, "a month that is none, or not yet, is refused")
+    text = plain(site.fetch("/accounts/nobody?month=2025-03", BOSS).body.decode())
+    check("0.00 EUR" in text and "&ndash;" not in text, "an account without jobs has a bill of 0", text)
+
+
 def months(site):
     serve(site)
+    of_account(site, "2025-03")
+    no_bill(site)
     seen = [month(site, name) for name in ("2025-02", "2025-03", "2025-04")]
     check(seen[1]["running"] and seen[2]["running"], "jobs that run are in the bill of both months")
     same(site.fetch("/api/v1/site", BOSS).data, [{"time_zone": site.zone, "currency": "EUR", "cpu_hour": 0.012,
@@ -322,6 +397,7 @@ def change(site):
     site.write(site.zone)
     site.once()
     serve(site)
+    of_account(site, "2025-03")
     month(site, "2025-03")
     fields = "state,cost,cost_not_charged,cost_is_minimum,display_id"
     jobs = site.fetch("/api/v1/jobs?limit=1000&from=0&fields=" + fields, BOSS).data

@@ -106,8 +106,9 @@ extern const struct bj_endpoint bj_endpoints_status[], bj_endpoints_lists[],
     bj_endpoints_pdf[], bj_endpoints_plot[], bj_endpoints_petricore[],
     bj_endpoints_mail[], bj_endpoints_page_support[],
     bj_endpoints_page_management[], bj_endpoints_page_cluster[],
-    bj_endpoints_page_gpus[], bj_endpoints_applications[],
-    bj_endpoints_page_find[], bj_endpoints_page_home[];
+    bj_endpoints_page_gpus[], bj_endpoints_page_nodes[],
+    bj_endpoints_page_node[], bj_endpoints_page_find[],
+    bj_endpoints_page_home[], bj_endpoints_applications[];
 
 /* All tables of endpoints; NULL at the end. */
 extern const struct bj_endpoint *const bj_endpoint_tables[];

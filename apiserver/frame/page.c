@@ -602,6 +602,7 @@ static void put_places(struct bj_call *c, const char *to_root)
                   {"queue", "Queue", ALL},
                   {"findings", "Findings", ALL},
                   {"usage", "Usage", ALL},
+                  {"nodes", "Nodes", ALL},
                   {"cluster", "Cluster", ALL},
                   {"support", "Support", COORDINATORS},
                   {"management", "Management", COORDINATORS},

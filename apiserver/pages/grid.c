@@ -12,12 +12,15 @@
 
 enum { RECENT = 3, LIMIT_USEC = 4000000 };
 
-static void free_grid(struct bj_grid *g)
+void bj_grid_drop(struct bj_grid *g)
 {
     if (!g)
         return;
+    if (g->free_work)
+        g->free_work(g->work);
     bj_prompool_unref(g->prom);
     bj_buf_free(&g->selector);
+    bj_buf_free(&g->node);
     bj_buf_free(&g->query);
     bj_arena_free(&g->arena);
     free(g->row);
@@ -82,19 +85,39 @@ int bj_grid_new(struct bj_call *c, struct bj_slice cluster, unsigned points,
     else if (!bj_room_has_waiter(g->server))
         g->why = "Prometheus is busy; reload the page to try again.";
     if (r != 0) {
-        free_grid(g);
+        bj_grid_drop(g);
         return r;
     }
     *ret = g;
     return 0;
 }
 
-/* The value of $S, the only placeholder. */
+int bj_grid_node(struct bj_grid *g, struct bj_slice node)
+{
+    bj_buf_slice(&g->node, node);
+    return g->node.failed ? -ENOMEM : 0;
+}
+
+/* The value of $S, $N or $I. */
 static void put_selector(const void *ctx, char x, struct bj_buf *b)
 {
     const struct bj_grid *g = ctx;
-    (void)x;
-    bj_buf_str(b, g->selector.failed ? "" : g->selector.p);
+    const struct bj_slice node = {g->node.p, g->node.len};
+    if (g->selector.failed)
+        return;
+    /* the selector without its last bracket */
+    struct bj_slice all = {g->selector.p, g->selector.len - 1};
+    if (x == 'S' || node.n == 0) {
+        bj_buf_slice(b, all);
+        return;
+    }
+    all.n--;
+    bj_buf_slice(b, all);
+    if (all.n > 1 && all.p[all.n - 1] != ',')
+        bj_buf_str(b, ",");
+    bj_buf_str(b, x == 'N' ? "node=\"" : "instance=~\"");
+    bj_prom_put(b, node, x == 'I');
+    bj_buf_str(b, x == 'N' ? "\"}" : "(\\\\.[^:]*)?(:[0-9]+)?\"}");
 }
 
 void bj_grid_add(struct bj_grid *g, const char *part, const char *promql)
@@ -187,7 +210,7 @@ int bj_grid_run(struct bj_call *c, struct bj_grid *g, bj_grid_page *put)
         return 0;
     }
     put(c, g);
-    free_grid(g);
+    bj_grid_drop(g);
     return 0;
 }
 
@@ -204,7 +227,7 @@ int bj_grid_after(struct bj_call *c, bj_grid_page *put)
         r = bj_call_refuse(c, 503,
                            "Too many answers are in flight; try again.");
     }
-    free_grid(g);
+    bj_grid_drop(g);
     return r;
 }
 

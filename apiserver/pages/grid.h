@@ -7,7 +7,7 @@
 #include "apiserver/frame/call.h"
 #include "base/arena.h"
 
-enum { BJ_GRID_LABELS = 3, BJ_GRID_ROWS = 10000, BJ_GRID_POINTS = 200 };
+enum { BJ_GRID_LABELS = 3, BJ_GRID_ROWS = 30000, BJ_GRID_POINTS = 200 };
 
 struct bj_grid_row {
     const char *part; /* part passed to bj_grid_add */
@@ -24,10 +24,13 @@ struct bj_grid {
     const char *part[16];
     unsigned parts;
     struct bj_buf selector, query;
+    struct bj_buf node; /* of bj_grid_node, terminated; empty: all */
     uint64_t since_usec;
     struct bj_grid_row *row;
     size_t rows, room;
     struct bj_arena arena;
+    void *work; /* of the page, from its first part to its second */
+    void (*free_work)(void *work);
     const char *why; /* the reason if there are no values, a sentence; NULL:
                         there are values */
 };
@@ -38,9 +41,15 @@ struct bj_grid {
 int bj_grid_new(struct bj_call *c, struct bj_slice cluster, unsigned points,
                 int64_t step, struct bj_grid **ret);
 
-/* Add a query; "$S" in it is replaced by the selector.  part is the name of its
- * rows. */
+/* Limit "$N" and "$I" to one node; before bj_grid_add.  -ENOMEM. */
+int bj_grid_node(struct bj_grid *g, struct bj_slice node);
+
+/* Add a query; "$S" in it is replaced by the selector, "$N" and "$I" also
+ * select the node, if there is one, by the label node, and by the host of the label instance.
+ * part is the name of its rows. */
 void bj_grid_add(struct bj_grid *g, const char *part, const char *promql);
+
+void bj_grid_drop(struct bj_grid *g); /* instead of bj_grid_run; NULL is fine */
 
 /* bj_grid_run ends the first part of an endpoint; bj_grid_after is its second
  * part, which queries, waits, and calls put to write the rest of the page, with

@@ -34,4 +34,6 @@ const struct bj_endpoint *const bj_endpoint_tables[] = {
     bj_endpoints_page_gpus,
     bj_endpoints_page_find,
     bj_endpoints_page_home,
+    bj_endpoints_page_nodes,
+    bj_endpoints_page_node,
     NULL};

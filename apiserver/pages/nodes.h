@@ -1,0 +1,91 @@
+/* What is known about nodes, for the pages /nodes and /nodes/NAME: from
+ * Prometheus now, from the store for the last week. */
+#ifndef BJ_APISERVER_PAGES_NODES_H
+#define BJ_APISERVER_PAGES_NODES_H
+
+#include "apiserver/frame/params.h"
+#include "apiserver/frame/widget.h"
+#include "apiserver/pages/grid.h"
+
+/* Values of a node now, from Prometheus. */
+enum bj_node_value {
+    BJ_NODE_CPUS,       /* of the scheduler, else of its exporter */
+    BJ_NODE_HELD,       /* CPUs that jobs hold */
+    BJ_NODE_BUSY,       /* CPUs that jobs use */
+    BJ_NODE_MEMORY,     /* part in use, percent */
+    BJ_NODE_WATTS,
+    BJ_NODE_GPUS,
+    BJ_NODE_GPUS_HELD,
+    BJ_NODE_GPUS_BUSY,
+    BJ_NODE_XID,        /* GPU errors in a week */
+    BJ_NODE_UP,         /* 1: its exporter answers, 0: it does not */
+    BJ_NODE_UPTIME,     /* seconds */
+    BJ_NODE_VALUES
+};
+
+enum bj_node_service {
+    BJ_NODE_UNKNOWN,
+    BJ_NODE_FULL,
+    BJ_NODE_PARTLY,
+    BJ_NODE_FREE,
+    BJ_NODE_OUT /* down, drained, failing, or not responding */
+};
+
+struct bj_node {
+    struct bj_slice name;
+    struct bj_slice state; /* "idle+drain"; {NULL, 0}: not known */
+    double value[BJ_NODE_VALUES]; /* NaN: not known */
+    /* Jobs of the last week that the user may see, from the store. */
+    int64_t jobs, failed; /* failed: by themselves or by the node */
+    int64_t node_failed;
+    int64_t users_failed; /* users of failed jobs */
+    /* Jobs on at least three nodes whose records are there, and those that
+     * were slow here; the lowest speed against the median of their nodes. */
+    int64_t compared, slow, users_slow;
+    double speed; /* percent */
+};
+
+/* The nodes, in the order of their names. */
+struct bj_nodes {
+    struct bj_arena names;
+    struct bj_node *v;
+    size_t n, room;
+    struct bj_buf jobs; /* HTML of a page between its two parts */
+};
+void bj_nodes_free(void *nodes); /* also the struct */
+
+/* Read the last week from the store; node: only this one, {NULL, 0}: all.  0 or
+ * an error. */
+int bj_nodes_week(struct bj_call *c, const struct bj_params *p,
+                  struct bj_slice node, struct bj_nodes *ret);
+
+/* Add the queries of the values to a grid, whose labels it sets; take their
+ * newest values.  -ENOMEM. */
+void bj_nodes_query(struct bj_grid *g);
+bool bj_nodes_is_state(const struct bj_grid *g, const struct bj_grid_row *row);
+int bj_nodes_take(struct bj_nodes *n, const struct bj_grid *g);
+
+/* The host of a scraped address. */
+struct bj_slice bj_node_host_of(struct bj_slice instance);
+
+enum bj_node_service bj_node_service_of(const struct bj_node *n);
+const char *bj_node_service_title(enum bj_node_service service);
+
+/* Append the name as a link to the page of the node. */
+void bj_node_put_link(struct bj_buf *b, struct bj_slice name,
+                      const char *to_root);
+
+/* Why a node is bad; look is BJ_LOOK_NONE if it is not.  Append how it shows. */
+struct bj_node_trouble {
+    enum bj_look look;
+    const char *what; /* "Slow" */
+};
+struct bj_node_trouble bj_node_trouble_of(const struct bj_nodes *all,
+                                          const struct bj_node *n);
+void bj_node_put_trouble(struct bj_buf *b, const struct bj_node *n,
+                         const struct bj_node_trouble *t);
+
+/* Append "48 of 64"; nothing known is a dash. */
+void bj_node_put_of(struct bj_buf *b, double part, double all);
+
+#endif

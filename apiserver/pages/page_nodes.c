@@ -1,0 +1,367 @@
+/* The page of all nodes: their state and use now, and the worst of the last
+ * week. */
+#include "apiserver/pages/nodes.h"
+#include "apiserver/pages/pages.h"
+#include "base/amount.h"
+#include "base/html.h"
+#include "base/local.h"
+
+#include <stdlib.h>
+
+enum {
+    POINTS = 3,
+    STEP = 120,
+    WORST = 25,   /* nodes of that table */
+    TILES = 1500, /* more have no tiles */
+    ROWS = 200,   /* of the list */
+    MASK = BJ_BIT(BJ_PARAM_CLUSTER)
+};
+
+static bool page_known(double v)
+{
+    return v - v == 0;
+}
+
+static const struct {
+    const char *title;
+    enum bj_node_service service;
+} nodes_services[] = {{"Full", BJ_NODE_FULL},
+                      {"Partly used", BJ_NODE_PARTLY},
+                      {"Free", BJ_NODE_FREE},
+                      {"Out of service", BJ_NODE_OUT},
+                      {"Not known", BJ_NODE_UNKNOWN}};
+enum { SERVICES = sizeof(nodes_services) / sizeof(nodes_services[0]) };
+
+const char *bj_node_service_title(enum bj_node_service service)
+{
+    for (size_t i = 0; i < SERVICES; i++)
+        if (nodes_services[i].service == service)
+            return nodes_services[i].title;
+    return "Not known";
+}
+
+void bj_node_put_link(struct bj_buf *b, struct bj_slice name,
+                      const char *to_root)
+{
+    bj_buf_printf(b, "<a href=\"%snodes/", to_root);
+    bj_url_text(b, name);
+    bj_buf_str(b, "\"><bdi>");
+    bj_html_text(b, name);
+    bj_buf_str(b, "</bdi></a>");
+}
+
+/* --- figures ---------------------------------------------------------------
+ */
+
+static void nodes_put_figures(struct bj_buf *b, const struct bj_nodes *n)
+{
+    char text[BJ_AMOUNT_COUNT];
+    bj_buf_str(b, "<dl class=\"card stats\">");
+    for (size_t k = 0; k < SERVICES; k++) {
+        int64_t nodes = 0;
+        double cpus = 0, gpus = 0;
+        for (size_t i = 0; i < n->n; i++) {
+            const struct bj_node *v = &n->v[i];
+            if (bj_node_service_of(v) != nodes_services[k].service)
+                continue;
+            const double free = v->value[BJ_NODE_CPUS] - v->value[BJ_NODE_HELD];
+            const double idle =
+                v->value[BJ_NODE_GPUS] - v->value[BJ_NODE_GPUS_HELD];
+            nodes++;
+            cpus += page_known(free) && free > 0 ? free : 0;
+            gpus += page_known(idle) && idle > 0 ? idle : 0;
+        }
+        if (nodes == 0 && nodes_services[k].service == BJ_NODE_UNKNOWN)
+            continue;
+        bj_buf_printf(b, "<div><dt>%s</dt><dd>%s<div class=\"sub\">",
+                      bj_local_escaped(nodes_services[k].title),
+                      bj_amount_count(text, nodes));
+        if (nodes_services[k].service == BJ_NODE_PARTLY ||
+            nodes_services[k].service == BJ_NODE_FREE) {
+            bj_local_html(b, "{%s CPUs free}",
+                          bj_amount_count(text, (int64_t)cpus));
+            if (gpus > 0)
+                bj_local_html(b, ", {%s GPUs free}",
+                              bj_amount_count(text, (int64_t)gpus));
+        }
+        bj_buf_str(b, "</div></dd></div>");
+    }
+    bj_buf_str(b, "</dl>\n");
+}
+
+/* --- the worst -------------------------------------------------------------
+ */
+
+struct worst {
+    const struct bj_node *node;
+    struct bj_node_trouble trouble;
+};
+
+static int nodes_rank(enum bj_look look)
+{
+    return look == BJ_LOOK_BAD ? 0 : look == BJ_LOOK_WARN ? 1 : 2;
+}
+
+static int nodes_by_trouble(const void *a, const void *b)
+{
+    const struct worst *x = a, *y = b;
+    const int p = nodes_rank(x->trouble.look), q = nodes_rank(y->trouble.look);
+    return p != q ? p - q : (x->node > y->node) - (x->node < y->node);
+}
+
+static void nodes_put_worst_row(struct bj_buf *b, const struct worst *w)
+{
+    char text[BJ_AMOUNT_COUNT];
+    bj_buf_str(b, "<tr><th scope=\"row\">");
+    bj_node_put_link(b, w->node->name, "");
+    bj_buf_str(b, "</th><td class=\"r\">");
+    bj_widget_mark(b, w->trouble.look,
+                   bj_slice_str(bj_local(w->trouble.what)));
+    bj_buf_str(b, "</td><td class=\"wrap w\">");
+    bj_node_put_trouble(b, w->node, &w->trouble);
+    bj_buf_printf(b, "</td><td class=\"n\" data-l=\"%s\">%s</td>",
+                  bj_local_escaped("Jobs"),
+                  bj_amount_count(text, w->node->jobs));
+    bj_buf_printf(b, "<td class=\"n\" data-l=\"%s\">%s</td></tr>\n",
+                  bj_local_escaped("Failed"),
+                  bj_amount_count(text, w->node->failed));
+}
+
+static void nodes_put_worst(struct bj_buf *b, const struct bj_nodes *n)
+{
+    struct worst *v = calloc(n->n + 1, sizeof(*v));
+    size_t bad = 0;
+    char text[BJ_AMOUNT_COUNT];
+    b->failed |= !v;
+    for (size_t i = 0; v && i < n->n; i++) {
+        v[bad] = (struct worst){&n->v[i], bj_node_trouble_of(n, &n->v[i])};
+        bad += v[bad].trouble.look != BJ_LOOK_NONE;
+    }
+    bj_widget_card(b, "Worst nodes of the last 7 days", NULL, NULL);
+    if (bad == 0) {
+        bj_local_html(b, "<p class=\"none\">{No node was slow, failed, or is "
+                         "out of service, as far as it is known.}</p>");
+    } else {
+        qsort(v, bad, sizeof(*v), nodes_by_trouble);
+        bj_widget_table(b, bj_local_escaped("Worst nodes of the last 7 days"),
+                        "stack");
+        bj_local_html(b, "<thead><tr><th scope=\"col\">{Node}</th><th "
+                         "scope=\"col\">{What}</th><th scope=\"col\">{How it "
+                         "shows}</th><th scope=\"col\" class=\"n\">{Jobs}</th>"
+                         "<th scope=\"col\" class=\"n\">{Failed}</th></tr>"
+                         "</thead><tbody>\n");
+        for (size_t i = 0; i < bad && i < WORST; i++)
+            nodes_put_worst_row(b, &v[i]);
+        bj_widget_table_end(b);
+    }
+    if (bad > WORST)
+        bj_local_html(b, "<p class=\"small\">{%d of %s.}</p>", WORST,
+                      bj_amount_count(text, (int64_t)bad));
+    bj_widget_card_end(b);
+    free(v);
+}
+
+/* --- tiles and the list ----------------------------------------------------
+ */
+
+/* The class of a tile: the use of what is held, in four steps. */
+static const char *nodes_class(const struct bj_node *n)
+{
+    const enum bj_node_service service = bj_node_service_of(n);
+    const double held = n->value[BJ_NODE_HELD], busy = n->value[BJ_NODE_BUSY];
+    if (service == BJ_NODE_OUT)
+        return "down";
+    if (service == BJ_NODE_FREE)
+        return "free";
+    if (!page_known(held) || !page_known(busy) || held <= 0)
+        return "";
+    const double part = busy / held;
+    return part < 0.01  ? "ui"
+           : part < 0.4 ? "u1"
+           : part < 0.7 ? "u2"
+           : part < 0.9 ? "u3"
+                        : "u4";
+}
+
+static void nodes_put_tiles(struct bj_buf *b, const struct bj_nodes *n)
+{
+    bj_widget_card(b, "All nodes now", NULL, NULL);
+    bj_buf_str(b, "<ol class=\"tiles\">");
+    for (size_t i = 0; i < n->n && i < TILES; i++) {
+        const struct bj_node *v = &n->v[i];
+        const char *class = nodes_class(v);
+        bj_buf_printf(b, "<li><a%s%s%s href=\"nodes/", *class ? " class=\"" : "",
+                      class, *class ? "\"" : "");
+        bj_url_text(b, v->name);
+        bj_buf_str(b, "\" title=\"");
+        bj_html_text(b, v->name);
+        bj_buf_str(b, ": ");
+        bj_buf_str(b, bj_local_escaped(
+                          bj_node_service_title(bj_node_service_of(v))));
+        if (page_known(v->value[BJ_NODE_BUSY])) {
+            bj_buf_str(b, ", ");
+            bj_node_put_of(b, v->value[BJ_NODE_BUSY], v->value[BJ_NODE_CPUS]);
+            bj_local_html(b, " {CPUs busy}");
+        }
+        bj_buf_str(b, "\">");
+        bj_html_text(b, v->name);
+        bj_buf_str(b, "</a></li>\n");
+    }
+    bj_local_html_str(b, "</ol><p class=\"key\">{CPU use while held:} <span "
+                     "class=\"k sq ui\">{idle}</span><span class=\"k sq u1\">"
+                     "{below 40 %}</span><span class=\"k sq u2\">{40 to 70 "
+                     "%}</span><span class=\"k sq u3\">{70 to 90 %}</span>"
+                     "<span class=\"k sq u4\">{90 % and more}</span><span "
+                     "class=\"k sq free\">{free}</span><span class=\"k sq "
+                     "down\">{out of service}</span></p>");
+    bj_widget_card_end(b);
+}
+
+static void nodes_put_amount(struct bj_buf *b, enum bj_amount_unit unit,
+                             double v)
+{
+    if (page_known(v))
+        bj_amount(b, unit, v);
+    else
+        bj_buf_str(b, "&ndash;");
+}
+
+static void nodes_put_row(struct bj_buf *b, const struct bj_node *v)
+{
+    char text[BJ_AMOUNT_COUNT];
+    bj_buf_str(b, "<tr><th scope=\"row\">");
+    bj_node_put_link(b, v->name, "");
+    bj_buf_str(b, "</th><td class=\"r\">");
+    bj_buf_str(b, bj_local_escaped(
+                      bj_node_service_title(bj_node_service_of(v))));
+    if (v->state.n > 0 && bj_node_service_of(v) == BJ_NODE_OUT) {
+        bj_buf_str(b, " <small>");
+        bj_html_text(b, v->state);
+        bj_buf_str(b, "</small>");
+    }
+    bj_buf_printf(b, "</td><td class=\"n\" data-l=\"%s\">",
+                  bj_local_escaped("CPUs held"));
+    bj_node_put_of(b, v->value[BJ_NODE_HELD], v->value[BJ_NODE_CPUS]);
+    bj_buf_printf(b, "</td><td data-l=\"%s\">", bj_local_escaped("CPUs busy"));
+    if (page_known(v->value[BJ_NODE_BUSY]) && v->value[BJ_NODE_CPUS] > 0)
+        bj_widget_bar(b, BJ_LOOK_NONE, false,
+                      100 * v->value[BJ_NODE_BUSY] / v->value[BJ_NODE_CPUS]);
+    else
+        bj_buf_str(b, "&ndash;");
+    bj_buf_str(b, "</td><td class=\"n p\">");
+    if (v->value[BJ_NODE_GPUS] > 0)
+        bj_node_put_of(b, v->value[BJ_NODE_GPUS_HELD], v->value[BJ_NODE_GPUS]);
+    bj_buf_str(b, "</td><td class=\"n p\">");
+    nodes_put_amount(b, BJ_AMOUNT_PERCENT, v->value[BJ_NODE_MEMORY]);
+    bj_buf_str(b, "</td><td class=\"n p\">");
+    nodes_put_amount(b, BJ_AMOUNT_WATTS, v->value[BJ_NODE_WATTS]);
+    bj_buf_printf(b, "</td><td class=\"n\" data-l=\"%s\">%s</td>",
+                  bj_local_escaped("Jobs, 7 days"),
+                  bj_amount_count(text, v->jobs));
+    bj_buf_printf(b, "<td class=\"n\" data-l=\"%s\">%s</td></tr>\n",
+                  bj_local_escaped("Failed"),
+                  bj_amount_count(text, v->failed));
+}
+
+static void nodes_put_list(struct bj_buf *b, const struct bj_nodes *n)
+{
+    char text[BJ_AMOUNT_COUNT];
+    bj_widget_card(b, "As a list", NULL, NULL);
+    bj_widget_table(b, bj_local_escaped("All nodes"), "stack");
+    bj_local_html(
+        b, "<thead><tr><th scope=\"col\">{Node}</th><th scope=\"col\">{State}"
+           "</th><th scope=\"col\" class=\"n\">{CPUs held}</th><th "
+           "scope=\"col\">{CPUs busy}</th><th scope=\"col\" class=\"n p\">"
+           "{GPUs held}</th><th scope=\"col\" class=\"n p\">{Memory}</th><th "
+           "scope=\"col\" class=\"n p\">{Power}</th><th scope=\"col\" "
+           "class=\"n\">{Jobs, 7 days}</th><th scope=\"col\" class=\"n\">"
+           "{Failed}</th></tr></thead><tbody>\n");
+    for (size_t i = 0; i < n->n && i < ROWS; i++)
+        nodes_put_row(b, &n->v[i]);
+    bj_widget_table_end(b);
+    if (n->n > ROWS)
+        bj_local_html(b, "<p class=\"small\">{%d of %s; each has a tile "
+                         "above.}</p>",
+                      ROWS, bj_amount_count(text, (int64_t)n->n));
+    bj_widget_card_end(b);
+}
+
+/* --- the page --------------------------------------------------------------
+ */
+
+static void nodes_put_page(struct bj_call *c, const struct bj_grid *g)
+{
+    struct bj_buf *b = &c->reply->body;
+    struct bj_nodes *n = g->work;
+    b->failed |= bj_nodes_take(n, g) < 0;
+    bj_grid_put_why(b, g);
+    if (n->n == 0) {
+        bj_local_html(b, "<p class=\"none\">{No nodes are known: no jobs ended "
+                         "on one in the last 7 days, and Prometheus has no "
+                         "data of nodes.}</p>\n");
+    } else {
+        if (!g->why)
+            nodes_put_figures(b, n);
+        nodes_put_worst(b, n);
+        if (!g->why && n->n <= TILES)
+            nodes_put_tiles(b, n);
+        nodes_put_list(b, n);
+    }
+    bj_local_html_str(b, "<p class=\"note\">{Jobs and failed: those of the last 7 "
+                     "days that you may see. A node is slow if jobs of several "
+                     "users had its CPUs busy for less than 70 % of the median "
+                     "of their nodes. State and CPUs held are known if an "
+                     "exporter has cluster.by=node.}</p>\n");
+    bj_page_close(c);
+}
+
+static int on_nodes(struct bj_call *c)
+{
+    struct bj_params p;
+    struct bj_grid *g = NULL;
+    struct bj_nodes *n = calloc(1, sizeof(*n));
+    if (!n)
+        return bj_err_set(&c->err, -ENOMEM, "nodes");
+    int r = bj_params_read(c, MASK, &p);
+    if (r == 0)
+        r = bj_grid_new(c, bj_params_text(&p, BJ_PARAM_CLUSTER), POINTS, STEP,
+                        &g);
+    if (r != 0) {
+        free(n);
+        return r;
+    }
+    g->work = n;
+    g->free_work = bj_nodes_free;
+    r = bj_nodes_week(c, &p, (struct bj_slice){NULL, 0}, n);
+    if (r != 0) {
+        bj_grid_drop(g);
+        return r;
+    }
+    bj_nodes_query(g);
+    bj_page_frame(c, bj_local("Nodes"), "", 0);
+    bj_local_html(&c->reply->body,
+                  "<div class=\"head\"><div><h1>{Nodes}</h1></div><form "
+                  "class=\"filters\">");
+    bj_page_input(&c->reply->body, &p, BJ_PARAM_CLUSTER, "Cluster", "text");
+    bj_local_html(&c->reply->body, "<button>{Show}</button></form></div>\n");
+    return bj_grid_run(c, g, nodes_put_page);
+}
+
+static int after_nodes(struct bj_call *c)
+{
+    return bj_grid_after(c, nodes_put_page);
+}
+
+const struct bj_endpoint bj_endpoints_page_nodes[] = {
+    {.path = "/nodes",
+     .methods = BJ_HTTP_GET,
+     .needs = BJ_NEED_STORE | BJ_NEED_USER,
+     .run = on_nodes,
+     .after = after_nodes,
+     .refused = bj_page_refuse,
+     .to_root = "",
+     .help = "Web page: all nodes now, and the worst of the last week.",
+     .type = "text/html",
+     .params = MASK},
+    {.path = NULL},
+};

@@ -45,8 +45,8 @@ int bj_grid_new(struct bj_call *c, struct bj_slice cluster, unsigned points,
 int bj_grid_node(struct bj_grid *g, struct bj_slice node);
 
 /* Add a query; "$S" in it is replaced by the selector, "$N" and "$I" also
- * select the node, if there is one, by the label node, and by the host of the label instance.
- * part is the name of its rows. */
+ * select the node, if there is one, by the label node, and by the host of the
+ * label instance. part is the name of its rows. */
 void bj_grid_add(struct bj_grid *g, const char *part, const char *promql);
 
 void bj_grid_drop(struct bj_grid *g); /* instead of bj_grid_run; NULL is fine */

@@ -297,27 +297,32 @@ static const struct {
     enum bj_node_value value;
     bool first; /* of two parts with the same value, this one counts */
 } nodes_parts[] = {
-    {"cpus", "sum by(node)(max without(instance,job)("
-             "batchjob_cluster_node_cpus$N))",
+    {"cpus",
+     "sum by(node)(max without(instance,job)("
+     "batchjob_cluster_node_cpus$N))",
      BJ_NODE_CPUS, true},
     {"online", "max by(instance)(batchjob_node_cpus$I)", BJ_NODE_CPUS, false},
-    {"held", "sum by(node)(max without(instance,job)("
-             "batchjob_cluster_node_cpus_allocated$N))",
+    {"held",
+     "sum by(node)(max without(instance,job)("
+     "batchjob_cluster_node_cpus_allocated$N))",
      BJ_NODE_HELD, true},
     {"busy", "sum by(instance)(rate(batchjob_job_cpu_seconds_total$I[5m]))",
      BJ_NODE_BUSY, true},
-    {"memory", "max by(instance)(100-100*batchjob_node_memory_available_bytes$I"
-               "/batchjob_node_memory_total_bytes$I)",
+    {"memory",
+     "max by(instance)(100-100*batchjob_node_memory_available_bytes$I"
+     "/batchjob_node_memory_total_bytes$I)",
      BJ_NODE_MEMORY, true},
     {"watts", "max by(instance)(batchjob_node_power_watts$I)", BJ_NODE_WATTS,
      true},
-    {"gpus", "sum by(node)(max without(instance,job)("
-             "batchjob_cluster_node_gpus$N))",
+    {"gpus",
+     "sum by(node)(max without(instance,job)("
+     "batchjob_cluster_node_gpus$N))",
      BJ_NODE_GPUS, true},
     {"gpus_here", "count by(instance)(batchjob_gpu_busy_ratio$I)", BJ_NODE_GPUS,
      false},
-    {"gpus_held", "sum by(node)(max without(instance,job)("
-                  "batchjob_cluster_node_gpus_allocated$N))",
+    {"gpus_held",
+     "sum by(node)(max without(instance,job)("
+     "batchjob_cluster_node_gpus_allocated$N))",
      BJ_NODE_GPUS_HELD, true},
     {"gpus_busy", "sum by(instance)(batchjob_gpu_busy_ratio$I)",
      BJ_NODE_GPUS_BUSY, true},
@@ -393,15 +398,15 @@ static bool nodes_has(struct bj_slice s, const char *text)
 
 enum bj_node_service bj_node_service_of(const struct bj_node *n)
 {
-    static const char *const out[] = {"down",   "drain", "fail", "not_resp",
-                                      "no_resp", "error", "maint", "power",
-                                      "reboot"};
+    static const char *const out[] = {"down",     "drain",   "fail",
+                                      "not_resp", "no_resp", "error",
+                                      "maint",    "power",   "reboot"};
     for (size_t i = 0; i < sizeof(out) / sizeof(out[0]); i++)
         if (nodes_has(n->state, out[i]))
             return BJ_NODE_OUT;
     const double cpus = n->value[BJ_NODE_CPUS], held = n->value[BJ_NODE_HELD];
     if (nodes_known(cpus) && nodes_known(held))
-        return held <= 0 ? BJ_NODE_FREE
+        return held <= 0     ? BJ_NODE_FREE
                : held < cpus ? BJ_NODE_PARTLY
                              : BJ_NODE_FULL;
     return nodes_has(n->state, "idle")    ? BJ_NODE_FREE
@@ -451,26 +456,29 @@ void bj_node_put_trouble(struct bj_buf *b, const struct bj_node *n,
     char x[BJ_AMOUNT_COUNT], y[BJ_AMOUNT_COUNT], z[BJ_AMOUNT_COUNT];
     const char *what = t->what ? t->what : "";
     if (strcmp(what, "Slow") == 0) {
-        bj_local_html(b, "{%s of %s jobs on several nodes: CPUs were less "
-                         "busy here than on their other nodes, at least "
-                         "once only} ",
+        bj_local_html(b,
+                      "{%s of %s jobs on several nodes: CPUs were less "
+                      "busy here than on their other nodes, at least "
+                      "once only} ",
                       bj_amount_count(x, n->slow),
                       bj_amount_count(y, n->compared));
         bj_amount(b, BJ_AMOUNT_PERCENT, n->speed);
     } else if (strcmp(what, "Out of service") == 0) {
         bj_html_text(b, n->state);
     } else if (strcmp(what, "Node failed") == 0) {
-        bj_local_html(b, n->node_failed == 1
-                             ? "{%s job ended since the node failed}"
-                             : "{%s jobs ended since the node failed}",
+        bj_local_html(b,
+                      n->node_failed == 1
+                          ? "{%s job ended since the node failed}"
+                          : "{%s jobs ended since the node failed}",
                       bj_amount_count(x, n->node_failed));
     } else if (strcmp(what, "GPU errors") == 0) {
-        bj_local_html(b, "{%s Xid errors of its GPUs in 7 days}",
-                      bj_amount_count(
-                          x, (int64_t)ceil(n->value[BJ_NODE_XID] - 1e-6)));
+        bj_local_html(
+            b, "{%s Xid errors of its GPUs in 7 days}",
+            bj_amount_count(x, (int64_t)ceil(n->value[BJ_NODE_XID] - 1e-6)));
     } else if (strcmp(what, "Jobs fail here") == 0) {
-        bj_local_html(b, "{%s of %s jobs failed, of %s users; elsewhere far "
-                         "fewer}",
+        bj_local_html(b,
+                      "{%s of %s jobs failed, of %s users; elsewhere far "
+                      "fewer}",
                       bj_amount_count(x, n->failed),
                       bj_amount_count(y, n->jobs),
                       bj_amount_count(z, n->users_failed));

@@ -9,17 +9,17 @@
 
 /* Values of a node now, from Prometheus. */
 enum bj_node_value {
-    BJ_NODE_CPUS,       /* of the scheduler, else of its exporter */
-    BJ_NODE_HELD,       /* CPUs that jobs hold */
-    BJ_NODE_BUSY,       /* CPUs that jobs use */
-    BJ_NODE_MEMORY,     /* part in use, percent */
+    BJ_NODE_CPUS,   /* of the scheduler, else of its exporter */
+    BJ_NODE_HELD,   /* CPUs that jobs hold */
+    BJ_NODE_BUSY,   /* CPUs that jobs use */
+    BJ_NODE_MEMORY, /* part in use, percent */
     BJ_NODE_WATTS,
     BJ_NODE_GPUS,
     BJ_NODE_GPUS_HELD,
     BJ_NODE_GPUS_BUSY,
-    BJ_NODE_XID,        /* GPU errors in a week */
-    BJ_NODE_UP,         /* 1: its exporter answers, 0: it does not */
-    BJ_NODE_UPTIME,     /* seconds */
+    BJ_NODE_XID,    /* GPU errors in a week */
+    BJ_NODE_UP,     /* 1: its exporter answers, 0: it does not */
+    BJ_NODE_UPTIME, /* seconds */
     BJ_NODE_VALUES
 };
 
@@ -33,7 +33,7 @@ enum bj_node_service {
 
 struct bj_node {
     struct bj_slice name;
-    struct bj_slice state; /* "idle+drain"; {NULL, 0}: not known */
+    struct bj_slice state;        /* "idle+drain"; {NULL, 0}: not known */
     double value[BJ_NODE_VALUES]; /* NaN: not known */
     /* Jobs of the last week that the user may see, from the store. */
     int64_t jobs, failed; /* failed: by themselves or by the node */
@@ -75,7 +75,8 @@ const char *bj_node_service_title(enum bj_node_service service);
 void bj_node_put_link(struct bj_buf *b, struct bj_slice name,
                       const char *to_root);
 
-/* Why a node is bad; look is BJ_LOOK_NONE if it is not.  Append how it shows. */
+/* Why a node is bad; look is BJ_LOOK_NONE if it is not.  Append how it shows.
+ */
 struct bj_node_trouble {
     enum bj_look look;
     const char *what; /* "Slow" */

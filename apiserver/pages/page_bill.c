@@ -222,8 +222,8 @@ static int bill_read(struct bj_call *c, const struct bj_params *filters,
                      struct bill *v)
 {
     struct bj_params days = *filters, members;
-    v->days = (unsigned)(month_first_day(v->month + 1) -
-                         month_first_day(v->month));
+    v->days =
+        (unsigned)(month_first_day(v->month + 1) - month_first_day(v->month));
     v->is_over = v->month < bj_page_month_now(c);
     days.given[BJ_PARAM_FROM] = days.given[BJ_PARAM_TO] = true;
     days.number[BJ_PARAM_FROM] = bj_page_month_start(v->month - 1);
@@ -260,10 +260,10 @@ enum { ITEMS = 4 };
 /* An amount that has a price. */
 struct item {
     const char *title, *what;
-    int64_t price;               /* millionths; BJ_SQL_NULL: free */
-    double amount;               /* hours or kWh */
-    int64_t cost, cost_before;   /* millionths */
-    int64_t known;               /* part in millionths; BJ_SQL_NULL: nothing */
+    int64_t price;             /* millionths; BJ_SQL_NULL: free */
+    double amount;             /* hours or kWh */
+    int64_t cost, cost_before; /* millionths */
+    int64_t known;             /* part in millionths; BJ_SQL_NULL: nothing */
 };
 
 /* The cost of one item of a bill, without what is not charged. */
@@ -291,20 +291,17 @@ static void bill_items(const struct bill *v, struct item ret[ITEMS])
         (double)(b->energy_mj - is_free * b->failed_energy_mj) / 3.6e9};
     const int64_t price[ITEMS] = {v->prices.cpu_hour, v->prices.gpu_hour,
                                   v->prices.gib_hour, v->prices.kwh};
-    static const char *const titles[ITEMS] = {"CPU hours", "GPU hours",
-                                              "Memory, GiB hours",
-                                              "Energy, kWh"};
+    static const char *const titles[ITEMS] = {
+        "CPU hours", "GPU hours", "Memory, GiB hours", "Energy, kWh"};
     for (unsigned i = 0; i < ITEMS; i++)
-        ret[i] =
-            (struct item){.title = titles[i],
-                          .what = i + 1 < ITEMS ? "held by jobs"
-                                                : "used by jobs",
-                          .price = price[i],
-                          .amount = charged[i],
-                          .cost = bill_item_cost(v, b, i),
-                          .cost_before = bill_item_cost(v, &v->before, i),
-                          .known = i + 1 < ITEMS ? MILLION
-                                                 : bj_bill_energy_known(b)};
+        ret[i] = (struct item){
+            .title = titles[i],
+            .what = i + 1 < ITEMS ? "held by jobs" : "used by jobs",
+            .price = price[i],
+            .amount = charged[i],
+            .cost = bill_item_cost(v, b, i),
+            .cost_before = bill_item_cost(v, &v->before, i),
+            .known = i + 1 < ITEMS ? MILLION : bj_bill_energy_known(b)};
 }
 
 /* --- CSV -------------------------------------------------------------------
@@ -407,7 +404,8 @@ static void bill_put_tile(struct bj_buf *b, const char *title)
 
 /* The part of held hours that was not used, where the use is known. */
 static void bill_put_unused(struct bj_buf *b, const char *what, int64_t held,
-                            int64_t known, int64_t used_msec, const char *before)
+                            int64_t known, int64_t used_msec,
+                            const char *before)
 {
     if (held <= 0 || known <= 0)
         return;
@@ -461,13 +459,11 @@ static void bill_put_totals(struct bj_buf *b, const struct bill *v)
     const struct bj_bill *s = &v->now;
     const int64_t cpu = s->cpu_known_sec - s->cpu_used_msec / 1000;
     const int64_t gpu = s->gpu_known_sec - s->gpu_used_msec / 1000;
-    const int64_t unused =
-        bj_cost(&v->prices,
-                &(struct bj_paid){s->cpu_known_sec > 0 ? cpu > 0 ? cpu : 0
-                                                       : BJ_SQL_NULL,
-                                  s->gpu_known_sec > 0 ? gpu > 0 ? gpu : 0
-                                                       : BJ_SQL_NULL,
-                                  BJ_SQL_NULL, BJ_SQL_NULL});
+    const int64_t unused = bj_cost(
+        &v->prices, &(struct bj_paid){
+                        s->cpu_known_sec > 0 ? cpu > 0 ? cpu : 0 : BJ_SQL_NULL,
+                        s->gpu_known_sec > 0 ? gpu > 0 ? gpu : 0 : BJ_SQL_NULL,
+                        BJ_SQL_NULL, BJ_SQL_NULL});
     bill_money(b, unused);
     if (unused != BJ_SQL_NULL) {
         bj_buf_str(b, " <small>");
@@ -561,13 +557,13 @@ static void bill_put_days(struct bj_buf *b, const struct bill *v)
     }
     bj_widget_card(b, has_prices ? "Cost of each day" : "CPU hours of each day",
                    NULL, NULL);
-    bj_widget_days(b, &(struct bj_widget_days){
-                          .label = bj_local_escaped(
-                              has_prices ? "Cost of each day"
-                                         : "CPU hours of each day"),
-                          .value = value,
-                          .days = v->days,
-                          .first = month_first_day(v->month)});
+    bj_widget_days(
+        b, &(struct bj_widget_days){
+               .label = bj_local_escaped(has_prices ? "Cost of each day"
+                                                    : "CPU hours of each day"),
+               .value = value,
+               .days = v->days,
+               .first = month_first_day(v->month)});
     if (v->is_over) {
         bj_buf_str(b, "<p class=\"small\">");
         bj_amount(b, BJ_AMOUNT_PLAIN, sum / (double)v->days);
@@ -581,8 +577,7 @@ static void bill_put_days(struct bj_buf *b, const struct bill *v)
 
 static void bill_put_hours(struct bj_buf *b, const char *label, int64_t sec)
 {
-    bj_buf_printf(b, "<td class=\"n\" data-l=\"%s\">",
-                  bj_local_escaped(label));
+    bj_buf_printf(b, "<td class=\"n\" data-l=\"%s\">", bj_local_escaped(label));
     bj_amount(b, BJ_AMOUNT_PLAIN, (double)sec / 3600);
     bj_buf_str(b, "</td>");
 }
@@ -592,8 +587,7 @@ static void bill_put_values(struct bj_buf *b, const struct bill *v,
                             const struct member *m, double part)
 {
     char n[BJ_AMOUNT_COUNT];
-    bj_buf_printf(b, "<td class=\"n p\">%s</td>",
-                  bj_amount_count(n, m->jobs));
+    bj_buf_printf(b, "<td class=\"n p\">%s</td>", bj_amount_count(n, m->jobs));
     bill_put_hours(b, "CPU hours", m->now.cpu_sec);
     bill_put_hours(b, "GPU hours", m->now.gpu_sec);
     if (bj_prices_are(&v->prices)) {
@@ -612,10 +606,10 @@ static void bill_put_values(struct bj_buf *b, const struct bill *v,
 static double bill_part(const struct bill *v, const struct member *m)
 {
     const int64_t all = bj_bill_cost(&v->now, &v->prices);
-    return all > 0              ? 100 * (double)m->cost / (double)all
-           : v->now.cpu_sec > 0 ? 100 * (double)m->now.cpu_sec /
-                                      (double)v->now.cpu_sec
-                                : __builtin_nan("");
+    return all > 0 ? 100 * (double)m->cost / (double)all
+           : v->now.cpu_sec > 0
+               ? 100 * (double)m->now.cpu_sec / (double)v->now.cpu_sec
+               : __builtin_nan("");
 }
 
 static void bill_add_member(struct member *sum, const struct member *m)
@@ -717,17 +711,18 @@ static void bill_put_head(struct bj_call *c, const struct bill *v)
     bj_buf_str(b, "</h1><p class=\"meta\"><span>");
     bj_page_time(b, bj_page_month_start(v->month));
     bj_local_html(b, " {to} ");
-    bj_page_time(b, v->is_over ? bj_page_month_start(v->month + 1)
-                               : c->now_sec);
+    bj_page_time(b,
+                 v->is_over ? bj_page_month_start(v->month + 1) : c->now_sec);
     bj_buf_str(b, ", ");
     bj_html_text(b, bj_slice_str(bj_tz_name(bj_tz_used())));
     bj_buf_str(b, "</span><span>");
     if (!v->is_over)
         bj_local_html(b, "{so far: the month has not ended}");
     else if (v->open > 0)
-        bj_local_html(b, v->open == 1
-                             ? "{not final: %s job of this month still runs}"
-                             : "{not final: %s jobs of this month still run}",
+        bj_local_html(b,
+                      v->open == 1
+                          ? "{not final: %s job of this month still runs}"
+                          : "{not final: %s jobs of this month still run}",
                       bj_amount_count(n, v->open));
     else
         bj_local_html(b, "{final: all its jobs have ended}");

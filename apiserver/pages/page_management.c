@@ -16,8 +16,8 @@
 
 enum {
     DAY = 86400,
-    MONTHS = 13,    /* shown, the newest last */
-    SHOWN = 100,    /* accounts of a page */
+    MONTHS = 13,     /* shown, the newest last */
+    SHOWN = 100,     /* accounts of a page */
     QUICK_DAYS = 35, /* a longer time has its applications on request */
     MILLION = 1000000,
     MASK = BJ_BIT(BJ_PARAM_FROM) | BJ_BIT(BJ_PARAM_TO) |
@@ -35,8 +35,8 @@ struct part {
 
 struct overview {
     struct bj_prices prices;
-    bool is_month; /* else from and to */
-    int64_t month; /* the newest */
+    bool is_month;    /* else from and to */
+    int64_t month;    /* the newest */
     struct part *row; /* as read; then one for each account */
     size_t rows, room;
     struct part *faculty;
@@ -353,8 +353,7 @@ static void management_put_values(struct bj_buf *b, const struct overview *v,
         management_put_change(b, v, p);
         bj_buf_str(b, "</td>");
     }
-    bj_buf_printf(b, "<td class=\"n p\">%s</td>",
-                  bj_amount_count(n, p->jobs));
+    bj_buf_printf(b, "<td class=\"n p\">%s</td>", bj_amount_count(n, p->jobs));
     management_begin_cell(b, "n", "CPU hours");
     management_put_hours(b, s->cpu_sec);
     bj_buf_str(b, "</td>");
@@ -494,8 +493,7 @@ static int management_time(struct bj_call *c, struct bj_params *p,
 {
     const struct bj_slice by = bj_params_text(p, BJ_PARAM_BY);
     if (by.n > 0 && !bj_slice_eq(by, BJ_SLICE("application")))
-        return bj_call_refuse(c, 400,
-                              "The parameter by must be application.");
+        return bj_call_refuse(c, 400, "The parameter by must be application.");
     v->is_month = !p->given[BJ_PARAM_FROM] && !p->given[BJ_PARAM_TO];
     if (v->is_month) {
         int r = bj_page_month(c, p, &v->month);

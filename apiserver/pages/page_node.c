@@ -87,8 +87,7 @@ static void node_put_now(struct bj_buf *b, const struct bj_node *n)
     node_put_fact(b, "Up for, hours", BJ_AMOUNT_PLAIN,
                   v[BJ_NODE_UPTIME] / 3600);
     node_put_fact(b, "GPU errors, 7 days", BJ_AMOUNT_PLAIN, v[BJ_NODE_XID]);
-    bj_local_html(b,
-                  "<div><dt>{Jobs, 7 days}</dt><dd>%s</dd></div>",
+    bj_local_html(b, "<div><dt>{Jobs, 7 days}</dt><dd>%s</dd></div>",
                   bj_amount_count(text, n->jobs));
     bj_local_html(b, "<div><dt>{Failed}</dt><dd>%s</dd></div></dl>",
                   bj_amount_count(text, n->failed));
@@ -99,8 +98,9 @@ static void node_put_now(struct bj_buf *b, const struct bj_node *n)
  */
 
 static const char *const node_keys[] = {
-    "key",   "display_id", "name",     "user", "state",
-    "start", "end",        "cpus",     "cpu_efficiency_percent",
+    "key",  "display_id", "name",
+    "user", "state",      "start",
+    "end",  "cpus",       "cpu_efficiency_percent",
     NULL};
 
 struct node_jobs {
@@ -202,12 +202,11 @@ static int node_put_jobs(struct bj_call *c, const struct bj_params *filters)
     struct bj_buf *b = &c->reply->body;
     struct bj_params p = *filters;
     struct bj_jobs_end end = {0};
-    struct node_jobs j = {.b = b,
-                          .from = c->now_sec - POINTS * STEP,
-                          .to = c->now_sec};
+    struct node_jobs j = {
+        .b = b, .from = c->now_sec - POINTS * STEP, .to = c->now_sec};
     j.cells = (struct bj_cells){.row = node_put_job, .ctx = &j};
-    int r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_NODE), BJ_SLICE("node"),
-                          c->tail);
+    int r =
+        bj_params_put(c, &p, BJ_BIT(BJ_PARAM_NODE), BJ_SLICE("node"), c->tail);
     for (unsigned i = 0; node_keys[i] && r == 0; i++)
         r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_FIELDS), BJ_SLICE("fields"),
                           bj_slice_str(node_keys[i]));

@@ -115,8 +115,7 @@ static void nodes_put_worst_row(struct bj_buf *b, const struct worst *w)
     bj_buf_str(b, "<tr><th scope=\"row\">");
     bj_node_put_link(b, w->node->name, "");
     bj_buf_str(b, "</th><td class=\"r\">");
-    bj_widget_mark(b, w->trouble.look,
-                   bj_slice_str(bj_local(w->trouble.what)));
+    bj_widget_mark(b, w->trouble.look, bj_slice_str(bj_local(w->trouble.what)));
     bj_buf_str(b, "</td><td class=\"wrap w\">");
     bj_node_put_trouble(b, w->node, &w->trouble);
     bj_buf_printf(b, "</td><td class=\"n\" data-l=\"%s\">%s</td>",
@@ -190,14 +189,14 @@ static void nodes_put_tiles(struct bj_buf *b, const struct bj_nodes *n)
     for (size_t i = 0; i < n->n && i < TILES; i++) {
         const struct bj_node *v = &n->v[i];
         const char *class = nodes_class(v);
-        bj_buf_printf(b, "<li><a%s%s%s href=\"nodes/", *class ? " class=\"" : "",
-                      class, *class ? "\"" : "");
+        bj_buf_printf(b, "<li><a%s%s%s href=\"nodes/",
+                      *class ? " class=\"" : "", class, *class ? "\"" : "");
         bj_url_text(b, v->name);
         bj_buf_str(b, "\" title=\"");
         bj_html_text(b, v->name);
         bj_buf_str(b, ": ");
-        bj_buf_str(b, bj_local_escaped(
-                          bj_node_service_title(bj_node_service_of(v))));
+        bj_buf_str(
+            b, bj_local_escaped(bj_node_service_title(bj_node_service_of(v))));
         if (page_known(v->value[BJ_NODE_BUSY])) {
             bj_buf_str(b, ", ");
             bj_node_put_of(b, v->value[BJ_NODE_BUSY], v->value[BJ_NODE_CPUS]);
@@ -207,13 +206,14 @@ static void nodes_put_tiles(struct bj_buf *b, const struct bj_nodes *n)
         bj_html_text(b, v->name);
         bj_buf_str(b, "</a></li>\n");
     }
-    bj_local_html_str(b, "</ol><p class=\"key\">{CPU use while held:} <span "
-                     "class=\"k sq ui\">{idle}</span><span class=\"k sq u1\">"
-                     "{below 40 %}</span><span class=\"k sq u2\">{40 to 70 "
-                     "%}</span><span class=\"k sq u3\">{70 to 90 %}</span>"
-                     "<span class=\"k sq u4\">{90 % and more}</span><span "
-                     "class=\"k sq free\">{free}</span><span class=\"k sq "
-                     "down\">{out of service}</span></p>");
+    bj_local_html_str(b,
+                      "</ol><p class=\"key\">{CPU use while held:} <span "
+                      "class=\"k sq ui\">{idle}</span><span class=\"k sq u1\">"
+                      "{below 40 %}</span><span class=\"k sq u2\">{40 to 70 "
+                      "%}</span><span class=\"k sq u3\">{70 to 90 %}</span>"
+                      "<span class=\"k sq u4\">{90 % and more}</span><span "
+                      "class=\"k sq free\">{free}</span><span class=\"k sq "
+                      "down\">{out of service}</span></p>");
     bj_widget_card_end(b);
 }
 
@@ -232,8 +232,8 @@ static void nodes_put_row(struct bj_buf *b, const struct bj_node *v)
     bj_buf_str(b, "<tr><th scope=\"row\">");
     bj_node_put_link(b, v->name, "");
     bj_buf_str(b, "</th><td class=\"r\">");
-    bj_buf_str(b, bj_local_escaped(
-                      bj_node_service_title(bj_node_service_of(v))));
+    bj_buf_str(b,
+               bj_local_escaped(bj_node_service_title(bj_node_service_of(v))));
     if (v->state.n > 0 && bj_node_service_of(v) == BJ_NODE_OUT) {
         bj_buf_str(b, " <small>");
         bj_html_text(b, v->state);
@@ -259,8 +259,7 @@ static void nodes_put_row(struct bj_buf *b, const struct bj_node *v)
                   bj_local_escaped("Jobs, 7 days"),
                   bj_amount_count(text, v->jobs));
     bj_buf_printf(b, "<td class=\"n\" data-l=\"%s\">%s</td></tr>\n",
-                  bj_local_escaped("Failed"),
-                  bj_amount_count(text, v->failed));
+                  bj_local_escaped("Failed"), bj_amount_count(text, v->failed));
 }
 
 static void nodes_put_list(struct bj_buf *b, const struct bj_nodes *n)
@@ -280,8 +279,9 @@ static void nodes_put_list(struct bj_buf *b, const struct bj_nodes *n)
         nodes_put_row(b, &n->v[i]);
     bj_widget_table_end(b);
     if (n->n > ROWS)
-        bj_local_html(b, "<p class=\"small\">{%d of %s; each has a tile "
-                         "above.}</p>",
+        bj_local_html(b,
+                      "<p class=\"small\">{%d of %s; each has a tile "
+                      "above.}</p>",
                       ROWS, bj_amount_count(text, (int64_t)n->n));
     bj_widget_card_end(b);
 }
@@ -307,11 +307,12 @@ static void nodes_put_page(struct bj_call *c, const struct bj_grid *g)
             nodes_put_tiles(b, n);
         nodes_put_list(b, n);
     }
-    bj_local_html_str(b, "<p class=\"note\">{Jobs and failed: those of the last 7 "
-                     "days that you may see. A node is slow if jobs of several "
-                     "users had its CPUs busy for less than 70 % of the median "
-                     "of their nodes. State and CPUs held are known if an "
-                     "exporter has cluster.by=node.}</p>\n");
+    bj_local_html_str(
+        b, "<p class=\"note\">{Jobs and failed: those of the last 7 "
+           "days that you may see. A node is slow if jobs of several "
+           "users had its CPUs busy for less than 70 % of the median "
+           "of their nodes. State and CPUs held are known if an "
+           "exporter has cluster.by=node.}</p>\n");
     bj_page_close(c);
 }
 

@@ -662,11 +662,10 @@ static int build(struct bj_call *c, struct usage *a)
 static int usage_take(struct bj_call *c, struct usage *a, struct bj_st *st,
                       struct bj_usage_sum *ret)
 {
-    static const enum bj_word words[] = {
-        [BY_CLUSTER] = BJ_WORD_CLUSTER,
-        [BY_ACCOUNT] = BJ_WORD_ACCOUNT,
-        [BY_USER] = BJ_WORD_USER,
-        [BY_PARTITION] = BJ_WORD_PARTITION};
+    static const enum bj_word words[] = {[BY_CLUSTER] = BJ_WORD_CLUSTER,
+                                         [BY_ACCOUNT] = BJ_WORD_ACCOUNT,
+                                         [BY_USER] = BJ_WORD_USER,
+                                         [BY_PARTITION] = BJ_WORD_PARTITION};
     struct bj_slice name[BY_PARTITION + 1] = {{NULL, 0}};
     int64_t v[USAGE_SUMS];
     int r = 0;
@@ -706,8 +705,8 @@ static int usage_take(struct bj_call *c, struct usage *a, struct bj_st *st,
     return r;
 }
 
-static int usage_each(struct bj_call *c, struct usage *a,
-                      bj_usage_each *each, void *ctx)
+static int usage_each(struct bj_call *c, struct usage *a, bj_usage_each *each,
+                      void *ctx)
 {
     struct bj_st *st = NULL;
     struct bj_usage_sum sum;

@@ -26,8 +26,8 @@ int bj_usage_list(struct bj_call *c, const struct bj_params *p,
  * 0}: rows are not grouped by it, or it has no name. */
 struct bj_usage_sum {
     struct bj_slice cluster, account, user, partition, faculty;
-    int64_t month; /* year * 12 + month - 1; 0: not grouped by it */
-    unsigned day;  /* of the month; 0: not grouped by it */
+    int64_t month;          /* year * 12 + month - 1; 0: not grouped by it */
+    unsigned day;           /* of the month; 0: not grouped by it */
     int64_t started, ended; /* jobs */
     struct bj_bill bill;
 };

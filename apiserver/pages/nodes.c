@@ -67,9 +67,10 @@ static struct bj_node *nodes_get(struct bj_nodes *n, struct bj_slice name)
 /* --- the last week, from jobs ----------------------------------------------
  */
 
-/* States of jobs that failed: failed, node_fail, boot_fail. */
+/* States of jobs that failed: failed, node_fail, boot_fail.  Of a job on
+ * several nodes it is not known which one failed. */
 #define FAILED "j.state IN (5, 9, 13)"
-#define NODE_FAILED "j.state IN (9, 13)"
+#define NODE_FAILED "j.state IN (9, 13) AND j.nodes = 1"
 #define COUNT(condition) "sum(CASE WHEN " condition " THEN 1 ELSE 0 END)"
 
 static int nodes_read_jobs(struct bj_call *c, const struct bj_params *p,
@@ -436,18 +437,18 @@ struct bj_node_trouble bj_node_trouble_of(const struct bj_nodes *all,
                                           const struct bj_node *n)
 {
     if (n->slow >= 2 && n->users_slow >= 2 && 2 * n->slow >= n->compared)
-        return (struct bj_node_trouble){BJ_LOOK_BAD, "Slow"};
+        return (struct bj_node_trouble){BJ_LOOK_BAD, "Slow", 0};
     if (bj_node_service_of(n) == BJ_NODE_OUT)
-        return (struct bj_node_trouble){BJ_LOOK_BAD, "Out of service"};
+        return (struct bj_node_trouble){BJ_LOOK_BAD, "Out of service", 1};
     if (n->node_failed > 0)
-        return (struct bj_node_trouble){BJ_LOOK_BAD, "Node failed"};
+        return (struct bj_node_trouble){BJ_LOOK_BAD, "Node failed", 2};
     if (n->value[BJ_NODE_XID] >= 1)
-        return (struct bj_node_trouble){BJ_LOOK_WARN, "GPU errors"};
+        return (struct bj_node_trouble){BJ_LOOK_WARN, "GPU errors", 3};
     if (nodes_fail_here(all, n))
-        return (struct bj_node_trouble){BJ_LOOK_WARN, "Jobs fail here"};
+        return (struct bj_node_trouble){BJ_LOOK_WARN, "Jobs fail here", 4};
     if (n->value[BJ_NODE_UP] == 0)
-        return (struct bj_node_trouble){BJ_LOOK_NOTE, "Not measured"};
-    return (struct bj_node_trouble){BJ_LOOK_NONE, NULL};
+        return (struct bj_node_trouble){BJ_LOOK_NOTE, "Not measured", 5};
+    return (struct bj_node_trouble){BJ_LOOK_NONE, NULL, 0};
 }
 
 void bj_node_put_trouble(struct bj_buf *b, const struct bj_node *n,
@@ -466,11 +467,12 @@ void bj_node_put_trouble(struct bj_buf *b, const struct bj_node *n,
     } else if (strcmp(what, "Out of service") == 0) {
         bj_html_text(b, n->state);
     } else if (strcmp(what, "Node failed") == 0) {
-        bj_local_html(b,
-                      n->node_failed == 1
-                          ? "{%s job ended since the node failed}"
-                          : "{%s jobs ended since the node failed}",
-                      bj_amount_count(x, n->node_failed));
+        bj_local_html(
+            b,
+            n->node_failed == 1
+                ? "{%s job on this node alone ended since the node failed}"
+                : "{%s jobs on this node alone ended since the node failed}",
+            bj_amount_count(x, n->node_failed));
     } else if (strcmp(what, "GPU errors") == 0) {
         bj_local_html(
             b, "{%s Xid errors of its GPUs in 7 days}",

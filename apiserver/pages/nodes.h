@@ -80,6 +80,7 @@ void bj_node_put_link(struct bj_buf *b, struct bj_slice name,
 struct bj_node_trouble {
     enum bj_look look;
     const char *what; /* "Slow" */
+    unsigned rank;    /* the most serious is 0 */
 };
 struct bj_node_trouble bj_node_trouble_of(const struct bj_nodes *all,
                                           const struct bj_node *n);

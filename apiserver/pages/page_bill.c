@@ -24,7 +24,9 @@ enum {
     CHOICES = 14, /* months to choose from */
     DAYS = 31,
     SHOWN = 25, /* members of a page; a sheet of paper has room for them */
-    MILLION = 1000000
+    FAR = 10,   /* a larger change has no percentage */
+    MILLION = 1000000,
+    HUNDREDTH = MILLION / 100
 };
 
 struct member {
@@ -369,12 +371,13 @@ static void bill_csv(struct bj_call *c, const struct bill *v)
 /* --- the page --------------------------------------------------------------
  */
 
+/* Append money with two decimals, also if it is less than half of one. */
 static void bill_money(struct bj_buf *b, int64_t micro)
 {
     if (micro == BJ_SQL_NULL)
         bj_buf_str(b, "&ndash;");
     else
-        bj_amount_money(b, micro);
+        bj_amount_money(b, micro < HUNDREDTH / 2 ? 0 : micro);
 }
 
 static void bill_currency(struct bj_buf *b, const struct bill *v)
@@ -387,12 +390,15 @@ static void bill_put_change(struct bj_buf *b, const struct bill *v, int64_t now,
                             int64_t before)
 {
     const int64_t change = now - before;
+    const uint64_t size = change < 0 ? 0 - (uint64_t)change : (uint64_t)change;
     const char *sign = change < 0 ? "&minus;" : "+";
+    if ((double)size < FAR * (double)before) {
+        bj_buf_str(b, sign);
+        bj_amount(b, BJ_AMOUNT_PERCENT, 100 * (double)size / (double)before);
+        bj_buf_str(b, ", ");
+    }
     bj_buf_str(b, sign);
-    bj_amount(b, BJ_AMOUNT_PERCENT,
-              100 * (double)(change < 0 ? -change : change) / (double)before);
-    bj_buf_printf(b, ", %s", sign);
-    bj_amount_money(b, change < 0 ? -change : change);
+    bill_money(b, (int64_t)size);
     bj_buf_str(b, " ");
     bill_currency(b, v);
 }
@@ -536,7 +542,7 @@ static void bill_put_items(struct bj_buf *b, const struct bill *v)
     bj_buf_str(b, "</td></tr></tfoot></table></div>");
     const int64_t free = bj_bill_not_charged(&v->now, &v->prices);
     if (free > 0) {
-        bj_buf_str(b, "<p class=\"small\">");
+        bj_buf_str(b, "<p class=\"small mute\">");
         bill_money(b, free);
         bj_buf_str(b, " ");
         bill_currency(b, v);
@@ -565,7 +571,7 @@ static void bill_put_days(struct bj_buf *b, const struct bill *v)
                .days = v->days,
                .first = month_first_day(v->month)});
     if (v->is_over) {
-        bj_buf_str(b, "<p class=\"small\">");
+        bj_buf_str(b, "<p class=\"small mute\">");
         bj_amount(b, BJ_AMOUNT_PLAIN, sum / (double)v->days);
         bj_buf_str(b, " ");
         if (has_prices)
@@ -749,14 +755,15 @@ static void bill_put_page(struct bj_call *c, const struct bill *v)
     if (bj_prices_are(&v->prices))
         bill_put_items(b, v);
     else
-        bj_local_html(b, "<p class=\"note\">{The site has no prices "
+        bj_local_html(b, "<p class=\"small mute\">{The site has no prices "
                          "(price.*), so there is no cost.}</p>\n");
     bill_put_days(b, v);
     if (v->members > 0)
         bill_put_members(b, v);
-    bj_local_html(b, "<p class=\"note\">{Held is what jobs reserved, used or "
-                     "not. A job counts on the days on which it ran. Energy is "
-                     "charged as far as it is known.}</p>\n");
+    bj_local_html(
+        b, "<p class=\"small mute\">{Held is what jobs reserved, used or "
+           "not. A job counts on the days on which it ran. Energy is "
+           "charged as far as it is known.}</p>\n");
     bj_page_close(c);
 }
 

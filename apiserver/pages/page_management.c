@@ -19,7 +19,7 @@ enum {
     MONTHS = 13,     /* shown, the newest last */
     SHOWN = 100,     /* accounts of a page */
     QUICK_DAYS = 35, /* a longer time has its applications on request */
-    MILLION = 1000000,
+    FAR = 1000,      /* percent; a larger change is not shown */
     MASK = BJ_BIT(BJ_PARAM_FROM) | BJ_BIT(BJ_PARAM_TO) |
            BJ_BIT(BJ_PARAM_CLUSTER) | BJ_BIT(BJ_PARAM_MONTH) |
            BJ_BIT(BJ_PARAM_BY)
@@ -255,6 +255,8 @@ static void management_put_change(struct bj_buf *b, const struct overview *v,
     if (before <= 0)
         return;
     const double change = 100 * (double)(now - before) / (double)before;
+    if (change >= FAR)
+        return;
     bj_buf_str(b, change < 0 ? "&minus;" : "+");
     bj_amount(b, BJ_AMOUNT_PERCENT, change < 0 ? -change : change);
 }
@@ -481,8 +483,9 @@ static int management_put_applications(struct bj_call *c,
     }
     bj_widget_card(b, "By application", NULL, NULL);
     int r = bj_applications_page(c, p);
-    bj_local_html(b, "<p class=\"note\">{By application: of jobs that ended in "
-                     "this time, with all hours of their run.}</p>\n");
+    bj_local_html(
+        b, "<p class=\"small mute\">{By application: of jobs that ended in "
+           "this time, with all hours of their run.}</p>\n");
     bj_widget_card_end(b);
     return r;
 }

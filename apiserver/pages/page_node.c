@@ -81,8 +81,8 @@ static void node_put_now(struct bj_buf *b, const struct bj_node *n)
     node_put_use(b, "CPUs busy", v[BJ_NODE_BUSY], v[BJ_NODE_CPUS]);
     node_put_use(b, "GPUs held", v[BJ_NODE_GPUS_HELD], v[BJ_NODE_GPUS]);
     node_put_use(b, "GPUs busy", v[BJ_NODE_GPUS_BUSY], v[BJ_NODE_GPUS]);
-    node_put_use(b, "Memory in use, %", v[BJ_NODE_MEMORY], 100);
     bj_buf_str(b, "</tbody></table><dl class=\"facts\">");
+    node_put_fact(b, "Memory in use", BJ_AMOUNT_PERCENT, v[BJ_NODE_MEMORY]);
     node_put_fact(b, "Power now", BJ_AMOUNT_WATTS, v[BJ_NODE_WATTS]);
     node_put_fact(b, "Up for, hours", BJ_AMOUNT_PLAIN,
                   v[BJ_NODE_UPTIME] / 3600);
@@ -165,11 +165,16 @@ static void node_put_job(void *ctx, const struct bj_cells *row)
     bj_buf_str(b, "<tr><th scope=\"row\"><a href=\"../jobs/");
     if (key)
         bj_url_text(b, key->text);
+    const bool has_name = !bj_cell_is_empty(bj_cells_get(row, "name"));
     bj_buf_str(b, "\"><bdi>");
-    node_put_text(b, row, "name");
-    bj_buf_str(b, "</bdi></a> <small>");
-    node_put_text(b, row, "display_id");
-    bj_buf_str(b, "</small></th><td class=\"r\">");
+    node_put_text(b, row, has_name ? "name" : "display_id");
+    bj_buf_str(b, "</bdi></a>");
+    if (has_name) {
+        bj_buf_str(b, " <small>");
+        node_put_text(b, row, "display_id");
+        bj_buf_str(b, "</small>");
+    }
+    bj_buf_str(b, "</th><td class=\"r\">");
     if (state)
         bj_widget_state(b, state->text);
     bj_buf_str(b, "</td><td><bdi>");

@@ -97,16 +97,15 @@ struct worst {
     struct bj_node_trouble trouble;
 };
 
-static int nodes_rank(enum bj_look look)
-{
-    return look == BJ_LOOK_BAD ? 0 : look == BJ_LOOK_WARN ? 1 : 2;
-}
-
+/* The most serious first, then those with the most failed jobs. */
 static int nodes_by_trouble(const void *a, const void *b)
 {
     const struct worst *x = a, *y = b;
-    const int p = nodes_rank(x->trouble.look), q = nodes_rank(y->trouble.look);
-    return p != q ? p - q : (x->node > y->node) - (x->node < y->node);
+    if (x->trouble.rank != y->trouble.rank)
+        return x->trouble.rank < y->trouble.rank ? -1 : 1;
+    if (x->node->failed != y->node->failed)
+        return x->node->failed > y->node->failed ? -1 : 1;
+    return (x->node > y->node) - (x->node < y->node);
 }
 
 static void nodes_put_worst_row(struct bj_buf *b, const struct worst *w)
@@ -307,12 +306,13 @@ static void nodes_put_page(struct bj_call *c, const struct bj_grid *g)
             nodes_put_tiles(b, n);
         nodes_put_list(b, n);
     }
-    bj_local_html_str(
-        b, "<p class=\"note\">{Jobs and failed: those of the last 7 "
-           "days that you may see. A node is slow if jobs of several "
-           "users had its CPUs busy for less than 70 % of the median "
-           "of their nodes. State and CPUs held are known if an "
-           "exporter has cluster.by=node.}</p>\n");
+    bj_local_html_str(b,
+                      "<p class=\"small mute\">{Jobs and failed: those of the "
+                      "last 7 days that you may see.} {A node is slow if jobs "
+                      "of several users had its CPUs busy for less than 70 % "
+                      "of the median of their nodes.} {State and CPUs held are "
+                      "known if an exporter reports "
+                      "them (cluster.by).}</p>\n");
     bj_page_close(c);
 }
 

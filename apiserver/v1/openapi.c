@@ -48,6 +48,7 @@ static const char *name_in_path(const struct bj_endpoint *e, int which)
     return which > 0                       ? "metric"
            : strstr(e->path, "/users/")    ? "user"
            : strstr(e->path, "/accounts/") ? "account"
+           : strstr(e->path, "/nodes/")    ? "node"
            : strstr(e->path, "/label/")    ? "name"
                                            : "job";
 }

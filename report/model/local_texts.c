@@ -637,10 +637,10 @@ const char *const bj_local_texts[] = {
     "{1} of {2}; each has a tile above.",
     "No nodes are known: no jobs ended on one in the last 7 days, and "
     "Prometheus has no data of nodes.",
-    "Jobs and failed: those of the last 7 days that you may see. A node is "
-    "slow if jobs of several users had its CPUs busy for less than 70 % of the "
-    "median of their nodes. State and CPUs held are known if an exporter has "
-    "cluster.by=node.",
+    "Jobs and failed: those of the last 7 days that you may see.",
+    "A node is slow if jobs of several users had its CPUs busy for less than "
+    "70 % of the median of their nodes.",
+    "State and CPUs held are known if an exporter reports them (cluster.by).",
     "Worst nodes of the last 7 days",
     "All nodes",
     "When",
@@ -656,8 +656,8 @@ const char *const bj_local_texts[] = {
     "State, 7 days",
     "{1} of {2} jobs on several nodes: CPUs were less busy here than on their "
     "other nodes, at least once only",
-    "{1} job ended since the node failed",
-    "{1} jobs ended since the node failed",
+    "{1} job on this node alone ended since the node failed",
+    "{1} jobs on this node alone ended since the node failed",
     "{1} Xid errors of its GPUs in 7 days",
     "{1} of {2} jobs failed, of {3} users; elsewhere far fewer",
     "its exporter does not answer Prometheus",
@@ -689,7 +689,6 @@ const char *const bj_local_texts[] = {
     "November",
     "December",
     "Memory in use",
-    "Memory in use, %",
     "held",
     "GPUs busy",
     "Power now",

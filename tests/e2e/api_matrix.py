@@ -10,6 +10,7 @@ import sqlite3
 import ssl
 import subprocess
 import sys
+import time
 import urllib.parse
 
 sys.dont_write_bytecode = True
@@ -19,6 +20,7 @@ import tls_lib  # noqa: E402
 from gate_lib import ScriptedPrometheus, FilledPrometheus  # noqa: E402
 
 USERS = ["user3", "user2", "newcomer", "boss"]  # user2 coordinates acct1
+MONTH = time.strftime("%Y-%m")
 OWN = pwd.getpwuid(os.getuid()).pw_name
 GRAFANA = basic("grafana", "s3cret")
 FEW = 12  # all kinds of credentials but one send only every 12th request to an endpoint
@@ -35,6 +37,7 @@ ENDPOINTS = {
             "/api/v1/jobs/{job}/usage", "/api/v1/mail", "/api/v1/me", "/api/v1/series", "/api/v1/site", "/api/v1/storage",
             "/api/v1/usage", "/api/v1/users", "/api/v1/users/{user}", "/cluster", "/compare", "/find", "/findings",
             "/gpus", "/home", "/jobs", "/jobs/{job}", "/jobs/{job}/curve.svg", "/mail", "/mail/{job}", "/management",
+            "/nodes", "/nodes/{node}",
             "/pdf/{job}", "/pie/{job}/", "/plot/{job}/{metric}"] + [
             "/prometheus/api/v1/" + n for n in (
                 "format_query", "label/{name}/values", "labels", "metadata", "query", "query_exemplars",
@@ -254,6 +257,8 @@ def requests(site):
     out["/api/v1/users/{user}"] = ["/api/v1/users/user%d" % i for i in range(9)]
     out["/users/{user}"] = ["/users/user%d" % i for i in range(5)]
     out["/accounts/{account}"] = ["/accounts/acct%d" % i for i in range(3)]
+    out["/nodes/{node}"] = ["/nodes/n%02d" % i for i in range(5)]
+    out["/accounts/{account}"] += ["/accounts/acct%d?month=%s%s" % (i, MONTH, more) for i in range(3) for more in ("", "&format=csv")]
     out["/{job}"] = ["/" + k.split(":")[1] for k in keys]
     out["/jobs"] += ["/jobs?from=0&limit=500", "/jobs?from=0&user=*", "/jobs?from=0&name=mark"]
     out["/usage"] += ["/usage?from=0&group_by=" + g for g in ("user", "account", "user,account")]
@@ -295,7 +300,7 @@ def without_echo(body):
     """A response without what a page repeats from the request."""
     text = body.decode("utf-8", "replace")
     return re.sub(r'value="[^"]*"|href="(?:../)?(?:jobs|usage|findings)\?[^"]*"|<h1>.*?</h1>|<title>.*?</title>|'
-                  r'<ul class="chips screen">.*?</ul>',
+                  r'<ul class="chips screen">.*?</ul>|<p class="small screen">.*?</p>',
                   "", text)
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The pages /cluster, /gpus, /support and /management.  TAP."""
+"""The pages /cluster, /gpus, /nodes, /support and /management.  TAP."""
 import contextlib
 import os
 import re
@@ -124,4 +124,95 @@ def staff(site):
     check("No Prometheus server is configured" in check_page("no Prometheus", fetch(site, "/cluster")).text, "a page without data says why")
 
 
-sys.exit(run(set_up, staff, count=2500, days=20))
+def slow_jobs(site, names):
+    """Let the newest jobs of two users have run on four nodes, of which the first was slow."""
+    with contextlib.closing(sqlite3.connect(site.store)) as db, db:
+        hosts, = db.execute("INSERT INTO hosts(text) VALUES(?) RETURNING id", (",".join(names),)).fetchone()
+        ids = []
+        for name in names:
+            db.execute("INSERT OR IGNORE INTO host(name) VALUES(?)", (name,))
+            ids.append(db.execute("SELECT id FROM host WHERE name = ?", (name,)).fetchone()[0])
+            db.execute("INSERT INTO hosts_host(host, hosts) VALUES(?, ?)", (ids[-1], hosts))
+        jobs = {u: j for j, u in db.execute(
+            "SELECT j.id, j.user FROM job AS j WHERE \"end\" - start > 600 AND state = 4 AND \"end\" > ? AND NOT EXISTS"
+            " (SELECT 1 FROM job AS o WHERE o.jobid = j.jobid AND o.id <> j.id)", (site.now - 6 * 86400,))}
+        for job in list(jobs.values())[:2]:
+            db.execute("UPDATE job SET nodes = 4, hosts = ? WHERE id = ?", (hosts, job))
+            for i, host in enumerate(ids):
+                db.execute("INSERT INTO node_record(cluster, jobid, host, slurm_node, start, \"end\", cpus, cpu_usec)"
+                           " SELECT cluster, jobid, ?, '', start, \"end\", 8, 8 * 1000000 * (\"end\" - start) * ? / 10"
+                           " FROM job WHERE id = ?", (host, 9 if i else 3, job))
+        return [k for k, in db.execute("SELECT j.jobid FROM job AS j WHERE hosts = ?", (hosts,))]
+
+
+def table(page, title):
+    """The rows of the table below a title, by their first cell."""
+    part = page.split(title, 1)[1].split("</table>", 1)[0]
+    rows = [[" ".join(re.sub("<[^>]*>", " ", c).split()) for c in re.findall(r"<t[dh][ >].*?</t[dh]>", r, re.S)]
+            for r in re.findall(r"<tr.*?</tr>", part, re.S)]
+    return {r[0]: r[1:] for r in rows}
+
+
+def nodes(site):
+    """The pages of nodes: jobs of the week, slow nodes, what Prometheus says, and who sees what."""
+    names = ["slow0", "fast1", "fast2", "fast3"]
+    many = slow_jobs(site, names)
+    same(len(many), 2, "two users have jobs on four nodes")
+    jobs, failed = {}, {}
+    rows = site.db().execute("SELECT nodelist, state, \"user\" FROM job_v WHERE end_sec >= ?", (site.now - 7 * 86400,)).fetchall()
+    for nodelist, state, who in rows:
+        for n in nodelist.split(",") if nodelist else ():
+            jobs[n] = jobs.get(n, 0) + 1
+            failed[n] = failed.get(n, 0) + (state in ("failed", "node_fail", "boot_fail"))
+    site.refresh()
+    fake = FakePrometheus()
+    fake.grid = [({"bj": part, label: n + (":9010" if label == "instance" else ""), **more}, v)
+                 for n, state, held, busy, up in (("slow0", "allocated+", 64, 20, 1), ("fast1", "idle+drain", 0, 0, 0),
+                                                  ("fast2", "mixed+", 10, 9.5, 1), (HOSTILE, "idle+", 0, 0, 1))
+                 for part, label, v, more in (("state", "node", 1, {"state": state}), ("cpus", "node", 64, {}),
+                                              ("held", "node", held, {}), ("busy", "instance", busy, {}),
+                                              ("up", "instance", up, {}), ("watts", "instance", 402, {}))]
+    site.start(*site.options, "--prometheus.url=" + fake.url, "--prometheus.match=job=batch")
+    fetch(site, "/nodes?cluster=alpha", "boss")
+    check('batchjob_cluster_node_cpus{job="batch",cluster=~"alpha|"}' in fake.query, "all nodes are queried", fake.query)
+    a = fetch(site, "/nodes", "boss")
+    check_page("nodes", a)
+    body = a.body.decode()
+    worst, listed = table(body, "Worst nodes"), table(body, "As a list")
+    same((worst["slow0"][0], worst["slow0"][1][:42]), ("Slow", "2 of 2 jobs on several nodes: CPUs were le"), "a node that was slow")
+    check(worst["slow0"][1].endswith("33.3 %"), "with its speed", worst["slow0"])
+    same((worst["fast1"][:2], "fast2" in worst, "fast3" in worst), (["Out of service", "idle+drain"], False, False),
+         "a drained node is out of service; nodes as fast as others are not named")
+    same({n: (int(r[-2]), int(r[-1])) for n, r in listed.items() if n in jobs}, {n: (jobs[n], failed[n]) for n in jobs},
+         "jobs and failed jobs of the week on each node")
+    same((listed["slow0"][:2], listed["fast2"][0], listed["fast3"][0]), (["Full", "64 of 64"], "Partly used", "Not known"),
+         "state and held CPUs")
+    check("0" not in listed["fast3"][1] + listed["fast3"][2], "what is not known of a node is not 0", listed["fast3"])
+    own = table(fetch(site, "/nodes", "user3").body.decode(), "As a list")
+    mine = {}
+    for nodelist, state, who in rows:
+        for n in nodelist.split(",") if who == "user3" else ():
+            mine[n] = mine.get(n, 0) + 1
+    same({n: int(r[-2]) for n, r in own.items() if n in jobs and int(r[-2])}, mine, "users count their own jobs only")
+    a = fetch(site, "/nodes/slow0", "boss")
+    check_page("a node", a)
+    body = a.body.decode()
+    check('node="slow0"' in fake.query and 'instance=~"slow0(\\\\.[^:]*)?(:[0-9]+)?"' in fake.query, "one node is queried", fake.query)
+    rows_of = table(body, "Jobs on this node")
+    check("Serious" in body and "<h2>Slow</h2>" in body and len(rows_of) == 3, "its verdict and jobs", list(rows_of))
+    check("CPUs" in body and "busy: 20 on average" in body and "Power" in body, "its curves")
+    a = fetch(site, "/nodes/slow0", "user3" if mine.get("slow0") else "newcomer")
+    check(a.status == 200 and (mine.get("slow0") or "No jobs that you may see" in a.body.decode()), "others do not see its jobs")
+    a = fetch(site, "/nodes/" + urllib.parse.quote('x"} or up{a="'), "boss")
+    check(a.status == 200 and 'node="x\\"} or up{a=\\""' in fake.query, "a name of a node is not PromQL", fake.query)
+    fake.grid = [({"bj": p, "node": "node%04d" % i, **({"state": "mixed+"} if p == "state" else {})}, 1)
+                 for i in range(1200) for p in ("state", "cpus", "held")]
+    a = fetch(site, "/nodes", "boss")
+    check(len(a.body) < 300000 and a.body.count(b'href="nodes/node') >= 1200, "the page of 1,200 nodes is below 300 KB", len(a.body))
+    site.start(*site.options)
+    body = check_page("nodes without Prometheus", fetch(site, "/nodes", "boss")).text
+    check("No Prometheus server is configured" in body and "slow0" in body, "the store alone knows jobs of nodes")
+    check_page("a node without Prometheus", fetch(site, "/nodes/slow0", "boss"))
+
+
+sys.exit(run(set_up, staff, nodes, count=2500, days=20))

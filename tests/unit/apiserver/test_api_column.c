@@ -237,6 +237,7 @@ static struct bj_slice documented(const char *path, struct bj_buf *b)
 {
     const char *what = strstr(path, "/users/")      ? "{user}"
                        : strstr(path, "/accounts/") ? "{account}"
+                       : strstr(path, "/nodes/")    ? "{node}"
                        : strstr(path, "/label/")    ? "{name}"
                                                     : "{job}";
     b->len = 0;

@@ -689,7 +689,7 @@ static void bill_put_choice(struct bj_call *c, const struct bill *v)
     bj_local_html(b, "<button>{Show}</button></form><a class=\"btn\" "
                      "href=\"?month=");
     bj_page_month_number(b, v->month);
-    bj_buf_str(b, "&amp;format=csv\">CSV</a></div>");
+    bj_local_html(b, "&amp;format=csv\">{CSV}</a></div>");
 }
 
 /* Does the user see the jobs of all members? */

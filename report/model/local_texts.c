@@ -698,5 +698,6 @@ const char *const bj_local_texts[] = {
     "As a list",
     "Jobs on this node in the last 7 days",
     "Change",
+    "CSV",
     NULL,
 };

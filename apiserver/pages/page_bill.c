@@ -428,54 +428,69 @@ static void bill_put_unused(struct bj_buf *b, const char *what, int64_t held,
     }
 }
 
-static void bill_put_totals(struct bj_buf *b, const struct bill *v)
+/* Append money as the value of a tile. */
+static void bill_put_sum_of(struct bj_buf *b, const struct bill *v,
+                            int64_t micro)
+{
+    bill_money(b, micro);
+    if (micro == BJ_SQL_NULL)
+        return;
+    bj_buf_str(b, " <small>");
+    bill_currency(b, v);
+    bj_buf_str(b, "</small>");
+}
+
+/* The cost of the CPU and GPU time that was held and not used, where the use is
+ * known. */
+static int64_t bill_unused(const struct bill *v)
+{
+    const struct bj_bill *s = &v->now;
+    const int64_t cpu = s->cpu_known_sec - s->cpu_used_msec / 1000;
+    const int64_t gpu = s->gpu_known_sec - s->gpu_used_msec / 1000;
+    return bj_cost(&v->prices,
+                   &(struct bj_paid){s->cpu_known_sec <= 0 ? BJ_SQL_NULL
+                                     : cpu > 0             ? cpu
+                                                           : 0,
+                                     s->gpu_known_sec <= 0 ? BJ_SQL_NULL
+                                     : gpu > 0             ? gpu
+                                                           : 0,
+                                     BJ_SQL_NULL, BJ_SQL_NULL});
+}
+
+/* The first two tiles: this month and the one before. */
+static void bill_put_months(struct bj_buf *b, const struct bill *v)
 {
     const int64_t now = bj_bill_cost(&v->now, &v->prices);
     const int64_t before = bj_bill_cost(&v->before, &v->prices);
     const bool has_prices = bj_prices_are(&v->prices);
     char n[BJ_AMOUNT_COUNT];
-    bj_buf_str(b, "<dl class=\"card stats\">");
     bill_put_tile(b, has_prices ? "Total" : "CPU hours");
-    if (has_prices) {
-        bill_money(b, now);
-        bj_buf_str(b, " <small>");
-        bill_currency(b, v);
-        bj_buf_str(b, "</small>");
-    } else {
+    if (has_prices)
+        bill_put_sum_of(b, v, now);
+    else
         bj_amount(b, BJ_AMOUNT_PLAIN, (double)v->now.cpu_sec / 3600);
-    }
     bj_local_html(b, "<div class=\"sub\">{%s jobs ended}</div></dd></div>",
                   bj_amount_count(n, v->jobs));
     bj_buf_str(b, "<div><dt>");
     bj_page_month_name(b, v->month - 1);
     bj_buf_str(b, "</dt><dd>");
-    if (has_prices) {
-        bill_money(b, before);
-        bj_buf_str(b, " <small>");
-        bill_currency(b, v);
-        bj_buf_str(b, "</small><div class=\"sub\">");
-        if (before > 0 && now != BJ_SQL_NULL && v->is_over)
-            bill_put_change(b, v, now, before);
-        bj_buf_str(b, "</div>");
-    } else {
+    if (has_prices)
+        bill_put_sum_of(b, v, before);
+    else
         bj_amount(b, BJ_AMOUNT_PLAIN, (double)v->before.cpu_sec / 3600);
-    }
-    bj_buf_str(b, "</dd></div>");
-    bill_put_tile(b, "Held and not used");
+    bj_buf_str(b, "<div class=\"sub\">");
+    if (before > 0 && now != BJ_SQL_NULL && v->is_over)
+        bill_put_change(b, v, now, before);
+    bj_buf_str(b, "</div></dd></div>");
+}
+
+static void bill_put_totals(struct bj_buf *b, const struct bill *v)
+{
     const struct bj_bill *s = &v->now;
-    const int64_t cpu = s->cpu_known_sec - s->cpu_used_msec / 1000;
-    const int64_t gpu = s->gpu_known_sec - s->gpu_used_msec / 1000;
-    const int64_t unused = bj_cost(
-        &v->prices, &(struct bj_paid){
-                        s->cpu_known_sec > 0 ? cpu > 0 ? cpu : 0 : BJ_SQL_NULL,
-                        s->gpu_known_sec > 0 ? gpu > 0 ? gpu : 0 : BJ_SQL_NULL,
-                        BJ_SQL_NULL, BJ_SQL_NULL});
-    bill_money(b, unused);
-    if (unused != BJ_SQL_NULL) {
-        bj_buf_str(b, " <small>");
-        bill_currency(b, v);
-        bj_buf_str(b, "</small>");
-    }
+    bj_buf_str(b, "<dl class=\"card stats\">");
+    bill_put_months(b, v);
+    bill_put_tile(b, "Held and not used");
+    bill_put_sum_of(b, v, bill_unused(v));
     bj_buf_str(b, "<div class=\"sub\">");
     bill_put_unused(b, "CPU hours", s->cpu_sec, s->cpu_known_sec,
                     s->cpu_used_msec, "");

@@ -1,11 +1,13 @@
 /* The page of the queue: waiting jobs with their reasons, and how long jobs
  * have waited, by partition, account and user. */
 #include "apiserver/frame/state.h"
+#include "apiserver/frame/widget.h"
 #include "apiserver/pages/pages.h"
 #include "apiserver/v1/jobs.h"
 #include "base/amount.h"
 #include "base/html.h"
 #include "base/local.h"
+#include "report/model/reason.h"
 
 #include <stdlib.h>
 
@@ -15,53 +17,364 @@ enum {
     GROUPS = 25, /* maximum number of groups of a table */
     /* maximum number of started jobs that are read, the newest */
     STARTED_MAX = 50000,
+    REASONS = 100,
+    NEVER = 20,    /* jobs shown that never start */
+    WAITING = 200, /* jobs of the list */
     QUEUE = BJ_BIT(BJ_PARAM_USER) | BJ_BIT(BJ_PARAM_ACCOUNT) |
             BJ_BIT(BJ_PARAM_PARTITION) | BJ_BIT(BJ_PARAM_CLUSTER)
 };
 
+/* --- why jobs wait ---------------------------------------------------------
+ */
+
+/* The jobs that wait for one reason. */
+struct reason {
+    int64_t id; /* BJ_SQL_NULL: no reason */
+    enum bj_reason_kind kind;
+    int64_t jobs, since; /* since: the oldest; BJ_SQL_NULL: not known */
+};
+
+struct reasons {
+    struct reason v[REASONS];
+    size_t n;
+    int64_t jobs; /* all that wait */
+};
+
+/* Append the condition for waiting jobs; an index has those that have not
+ * ended. */
+static void queue_put_waiting(struct bj_query *q)
+{
+    bj_query_sql(q, " WHERE j.\"end\" IS NULL AND j.start IS NULL AND j.state"
+                    " = 1 AND j.cluster IN (SELECT id FROM cluster)");
+}
+
+static int read_reasons(struct bj_call *c, const struct bj_params *p,
+                        struct reasons *w)
+{
+    struct bj_query q = {.named = true};
+    struct bj_st *st = NULL;
+    bj_query_sql(&q, "SELECT j.reason, count(*), min(coalesce(j.eligible,"
+                     " nullif(j.submit, 0))) FROM job AS j");
+    queue_put_waiting(&q);
+    int r = bj_query_scope(&q, c, p, "j");
+    bj_query_sql(&q, " GROUP BY j.reason ORDER BY count(*) DESC");
+    if (r == 0)
+        r = bj_query_open(&q, c->reader, &st, &c->err);
+    while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
+        struct reason one = {.id = bj_st_get_i64(st, 0),
+                             .jobs = bj_st_get_i64(st, 1),
+                             .since = bj_st_get_i64(st, 2)};
+        struct bj_slice text = {NULL, 0};
+        r = one.id == BJ_SQL_NULL
+                ? 0
+                : bj_words_text(c->worker->words, c->reader, BJ_WORD_OTHER,
+                                one.id, &text, &c->err);
+        one.kind = bj_reason_kind_of(text);
+        w->jobs += one.jobs;
+        if (w->n < REASONS)
+            w->v[w->n++] = one;
+    }
+    bj_query_free(&q);
+    return r;
+}
+
+static void queue_put_kind(struct bj_call *c, const struct reasons *w,
+                           enum bj_reason_kind kind)
+{
+    struct bj_buf *b = &c->reply->body;
+    char text[BJ_AMOUNT_COUNT];
+    int64_t jobs = 0, since = INT64_MAX;
+    for (size_t i = 0; i < w->n; i++)
+        if (w->v[i].kind == kind) {
+            jobs += w->v[i].jobs;
+            if (w->v[i].since != BJ_SQL_NULL && w->v[i].since < since)
+                since = w->v[i].since;
+        }
+    if (jobs == 0)
+        return;
+    bj_buf_str(b, "<tr><th scope=\"row\">");
+    bj_html_text(b, bj_slice_str(bj_reason_kind_title(kind)));
+    bj_buf_str(b, "</th><td>");
+    bj_widget_bar(b, kind == BJ_REASON_NEVER ? BJ_LOOK_BAD : BJ_LOOK_NONE,
+                  false, 100 * (double)jobs / (double)w->jobs);
+    bj_buf_printf(b, "</td><td class=\"n\" data-l=\"%s\">%s</td>",
+                  bj_local_escaped("Jobs"), bj_amount_count(text, jobs));
+    bj_buf_printf(b, "<td class=\"n\" data-l=\"%s\">",
+                  bj_local_escaped("Longest"));
+    if (since != INT64_MAX && since <= c->now_sec)
+        bj_amount_seconds(b, (uint64_t)(c->now_sec - since));
+    else
+        bj_buf_str(b, "&ndash;");
+    bj_buf_str(b, "</td></tr>\n");
+}
+
+static void put_reasons(struct bj_call *c, const struct reasons *w)
+{
+    static const enum bj_reason_kind order[] = {
+        BJ_REASON_NEVER,     BJ_REASON_OWN,       BJ_REASON_GROUP,
+        BJ_REASON_RESOURCES, BJ_REASON_OPERATORS, BJ_REASON_OTHER};
+    struct bj_buf *b = &c->reply->body;
+    if (w->jobs == 0)
+        return;
+    bj_widget_card(b, "What they wait for", NULL, NULL);
+    bj_widget_table(b, bj_local_escaped("What they wait for"), "stack");
+    bj_local_html(b, "<thead><tr><th scope=\"col\">{Waits for}</th><th "
+                     "scope=\"col\">{Part}</th><th scope=\"col\" class=\"n\">"
+                     "{Jobs}</th><th scope=\"col\" class=\"n\">{Longest}</th>"
+                     "</tr></thead><tbody>\n");
+    for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+        queue_put_kind(c, w, order[i]);
+    bj_widget_table_end(b);
+    bj_widget_card_end(b);
+}
+
+/* --- jobs that never start -------------------------------------------------
+ */
+
+static void put_never_job(struct bj_call *c, struct bj_st *st,
+                          struct bj_slice reason)
+{
+    struct bj_buf *b = &c->reply->body, key = {0};
+    const struct bj_slice cluster = bj_st_get_text(st, 0);
+    const struct bj_slice id = bj_st_get_text(st, 1);
+    const struct bj_slice name = bj_st_get_text(st, 3);
+    const char *sentence = bj_reason_text(reason);
+    bj_buf_slice(&key, cluster);
+    bj_buf_str(&key, ":");
+    bj_buf_slice(&key, id);
+    bj_buf_printf(&key, ":%lld", (long long)bj_st_get_i64(st, 2));
+    bj_buf_str(b, "<li><span><a href=\"jobs/");
+    bj_url_text(b, (struct bj_slice){key.p, key.len});
+    bj_buf_str(b, "\"><bdi>");
+    bj_html_text(b, name.n > 0 ? name : id);
+    bj_buf_str(b, "</bdi></a></span><span>");
+    bj_html_text(b, sentence ? bj_slice_str(sentence) : reason);
+    bj_buf_str(b, " <code>");
+    bj_html_text(b, reason);
+    bj_buf_str(b, "</code></span><span>");
+    bj_html_text(b, id);
+    bj_buf_str(b, "</span></li>\n");
+    b->failed |= key.failed;
+    bj_buf_free(&key);
+}
+
+static void never_query(struct bj_query *q, const struct reasons *w)
+{
+    bool any = false;
+    bj_query_sql(q, "SELECT (SELECT name FROM cluster WHERE id = j.cluster),"
+                    " CAST(j.jobid AS TEXT), j.submit, (SELECT text FROM"
+                    " jobname WHERE id = j.name), j.reason FROM job AS j");
+    queue_put_waiting(q);
+    bj_query_sql(q, " AND j.reason IN (");
+    for (size_t i = 0; i < w->n; i++)
+        if (w->v[i].kind == BJ_REASON_NEVER) {
+            bj_query_sql(q, any ? ", " : "");
+            bj_query_int(q, w->v[i].id);
+            any = true;
+        }
+    bj_query_sql(q, ")");
+}
+
+static int put_never(struct bj_call *c, const struct bj_params *p,
+                     const struct reasons *w)
+{
+    struct bj_buf *b = &c->reply->body;
+    struct bj_query q = {.named = true};
+    struct bj_st *st = NULL;
+    char text[BJ_AMOUNT_COUNT];
+    int64_t jobs = 0;
+    for (size_t i = 0; i < w->n; i++)
+        jobs += w->v[i].kind == BJ_REASON_NEVER ? w->v[i].jobs : 0;
+    if (jobs == 0)
+        return 0;
+    never_query(&q, w);
+    int r = bj_query_scope(&q, c, p, "j");
+    bj_query_sql(&q, " ORDER BY j.submit LIMIT ");
+    bj_query_int(&q, NEVER);
+    bj_local_html(b,
+                  "<section class=\"card verdict bad\"><span class=\"s bad\">"
+                  "{Never start}</span><h2>");
+    bj_local_html(b,
+                  jobs == 1 ? "{%s job waits for something that will not "
+                              "happen.}"
+                            : "{%s jobs wait for something that will not "
+                              "happen.}",
+                  bj_amount_count(text, jobs));
+    bj_buf_str(b, "</h2><ul class=\"todo\">\n");
+    if (r == 0)
+        r = bj_query_open(&q, c->reader, &st, &c->err);
+    while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
+        struct bj_slice reason;
+        r = bj_words_text(c->worker->words, c->reader, BJ_WORD_OTHER,
+                          bj_st_get_i64(st, 4), &reason, &c->err);
+        if (r == 0)
+            put_never_job(c, st, reason);
+    }
+    bj_query_free(&q);
+    bj_buf_str(b, "</ul>");
+    if (jobs > NEVER)
+        bj_local_html(b, "<p class=\"small\">{The %d oldest of %s.}</p>", NEVER,
+                      bj_amount_count(text, jobs));
+    bj_buf_str(b, "</section>\n");
+    return r;
+}
+
 /* --- waiting jobs ----------------------------------------------------------
  */
 
-static const struct bj_page_column columns[] = {
-    {"display_id", "Job", BJ_SHOW_JOB, false},
-    {"reason", "Reason", BJ_SHOW_REASON, false},
-    {"name", "Name", BJ_SHOW_TEXT, false},
-    {"user", "User", BJ_SHOW_USER, false},
-    {"account", "Account", BJ_SHOW_ACCOUNT, false},
-    {"partition", "Partition", BJ_SHOW_PARTITION, false},
-    {"cpus_requested", "CPUs", BJ_SHOW_NUMBER, false},
-    {"gpus_requested", "GPUs", BJ_SHOW_NUMBER, false},
-    {"nodes", "Nodes", BJ_SHOW_NUMBER, false},
-    {"time_limit_seconds", "Time limit", BJ_SHOW_SECONDS, false},
-    {"priority", "Priority", BJ_SHOW_NUMBER, false},
-    {"submit", "Submitted", BJ_SHOW_TIME, false},
-    {NULL, NULL, 0, false},
+static const char *const waiting_keys[] = {"key",
+                                           "display_id",
+                                           "name",
+                                           "reason",
+                                           "user",
+                                           "account",
+                                           "partition",
+                                           "cpus_requested",
+                                           "gpus_requested",
+                                           "nodes",
+                                           "time_limit_seconds",
+                                           "priority",
+                                           "eligible",
+                                           "submit",
+                                           NULL};
+
+struct waiting {
+    struct bj_cells cells;
+    struct bj_call *c;
+    uint64_t rows;
 };
+
+static void waiting_text(struct bj_buf *b, const struct bj_cells *row,
+                         const char *key)
+{
+    struct bj_buf text = {0};
+    const struct bj_cell *v = bj_cells_get(row, key);
+    if (v && !bj_cell_is_empty(v))
+        bj_cell_text(&text, v);
+    else
+        bj_buf_str(&text, "\xe2\x80\x93");
+    bj_html_text(b, (struct bj_slice){text.p, text.len});
+    b->failed |= text.failed;
+    bj_buf_free(&text);
+}
+
+/* How long a job has waited since it could start; else since its submission. */
+static void waiting_put_age(struct bj_buf *b, const struct bj_cells *row,
+                            int64_t now)
+{
+    const struct bj_cell *v = bj_cells_get(row, "eligible");
+    if (!v || v->kind != BJ_CELL_TIME)
+        v = bj_cells_get(row, "submit");
+    if (v && v->kind == BJ_CELL_TIME && v->number > 0 && v->number <= now)
+        bj_amount_seconds(b, (uint64_t)(now - v->number));
+    else
+        bj_buf_str(b, "&ndash;");
+}
+
+static void waiting_put_limit(struct bj_buf *b, const struct bj_cells *row)
+{
+    const struct bj_cell *v = bj_cells_get(row, "time_limit_seconds");
+    if (v && v->kind == BJ_CELL_NUMBER && v->digits == 0 && v->number >= 0)
+        bj_amount_seconds(b, (uint64_t)v->number);
+    else
+        bj_buf_str(b, "&ndash;");
+}
+
+static void waiting_number(struct bj_buf *b, const struct bj_cells *row,
+                           const char *key, const char *label)
+{
+    bj_buf_printf(b, "<td class=\"n\" data-l=\"%s\">", bj_local_escaped(label));
+    waiting_text(b, row, key);
+    bj_buf_str(b, "</td>");
+}
+
+static void put_waiting_job(void *ctx, const struct bj_cells *row)
+{
+    struct waiting *w = ctx;
+    struct bj_buf *b = &w->c->reply->body;
+    const struct bj_cell *key = bj_cells_get(row, "key");
+    const struct bj_cell *reason = bj_cells_get(row, "reason");
+    const bool has_name = !bj_cell_is_empty(bj_cells_get(row, "name"));
+    const char *sentence = reason && reason->kind == BJ_CELL_TEXT
+                               ? bj_reason_text(reason->text)
+                               : NULL;
+    w->rows++;
+    bj_buf_str(b, "<tr><th scope=\"row\"><a href=\"jobs/");
+    if (key)
+        bj_url_text(b, key->text);
+    bj_buf_str(b, "\"><bdi>");
+    waiting_text(b, row, has_name ? "name" : "display_id");
+    bj_buf_str(b, "</bdi></a>");
+    if (has_name) {
+        bj_buf_str(b, " <small>");
+        waiting_text(b, row, "display_id");
+        bj_buf_str(b, "</small>");
+    }
+    bj_buf_str(b, "</th><td class=\"wrap w\">");
+    if (sentence)
+        bj_html_text(b, bj_slice_str(sentence));
+    bj_buf_str(b, sentence ? " <small>" : "");
+    waiting_text(b, row, "reason");
+    bj_buf_str(b, sentence ? "</small></td><td><bdi>" : "</td><td><bdi>");
+    waiting_text(b, row, "user");
+    bj_buf_str(b, "</bdi></td><td class=\"p\"><bdi>");
+    waiting_text(b, row, "account");
+    bj_buf_str(b, "</bdi></td><td class=\"p\"><bdi>");
+    waiting_text(b, row, "partition");
+    bj_buf_str(b, "</bdi></td>");
+    waiting_number(b, row, "cpus_requested", "CPUs");
+    waiting_number(b, row, "gpus_requested", "GPUs");
+    bj_buf_printf(b, "<td class=\"n\" data-l=\"%s\">",
+                  bj_local_escaped("Time limit"));
+    waiting_put_limit(b, row);
+    bj_buf_str(b, "</td><td class=\"n p\">");
+    waiting_text(b, row, "priority");
+    bj_buf_printf(b, "</td><td class=\"n\" data-l=\"%s\">",
+                  bj_local_escaped("Has waited"));
+    waiting_put_age(b, row, w->c->now_sec);
+    bj_buf_str(b, "</td></tr>\n");
+}
 
 static int put_waiting(struct bj_call *c, const struct bj_params *filters)
 {
+    struct bj_buf *b = &c->reply->body;
     struct bj_params p = *filters;
     struct bj_jobs_end end = {0};
-    struct bj_page_table table;
+    struct waiting w = {.c = c};
+    w.cells = (struct bj_cells){.row = put_waiting_job, .ctx = &w};
     int r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_STATE), BJ_SLICE("state"),
                           BJ_SLICE("pending"));
-    if (r == 0)
-        r = bj_page_fields(c, &p, columns);
+    for (unsigned i = 0; waiting_keys[i] && r == 0; i++)
+        r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_FIELDS), BJ_SLICE("fields"),
+                          bj_slice_str(waiting_keys[i]));
     if (r != 0)
         return r;
     p.given[BJ_PARAM_FROM] = p.given[BJ_PARAM_LIMIT] = true;
     p.number[BJ_PARAM_FROM] = c->now_sec - 365 * DAY;
-    p.number[BJ_PARAM_LIMIT] = 200;
-    bj_local_html(&c->reply->body, "<h2>{Waiting jobs}</h2>\n");
-    bj_page_table_begin(&table, &c->reply->body, columns, "");
-    r = bj_jobs_list(c, &p, &(struct bj_output){.cells = &table.cells}, &end);
-    bj_page_table_end(&table, bj_page_sees_others(c)
-                                  ? "There are no waiting jobs."
-                                  : "You have no waiting jobs.");
+    p.number[BJ_PARAM_LIMIT] = WAITING;
+    bj_widget_card(b, "Waiting jobs", NULL, NULL);
+    bj_widget_table(b, bj_local_escaped("Waiting jobs"), "stack");
+    bj_local_html(b, "<thead><tr><th scope=\"col\">{Job}</th><th "
+                     "scope=\"col\">{Reason}</th><th scope=\"col\">{User}</th>"
+                     "<th scope=\"col\" class=\"p\">{Account}</th><th "
+                     "scope=\"col\" class=\"p\">{Partition}</th><th "
+                     "scope=\"col\" class=\"n\">{CPUs}</th><th scope=\"col\" "
+                     "class=\"n\">{GPUs}</th><th scope=\"col\" class=\"n\">"
+                     "{Time limit}</th><th scope=\"col\" class=\"n p\">"
+                     "{Priority}</th><th scope=\"col\" class=\"n\">{Has "
+                     "waited}</th></tr></thead><tbody>\n");
+    r = bj_jobs_list(c, &p, &(struct bj_output){.cells = &w.cells}, &end);
+    bj_widget_table_end(b);
+    if (w.rows == 0)
+        bj_buf_printf(b, "<p class=\"none\">%s</p>",
+                      bj_local_escaped(bj_page_sees_others(c)
+                                           ? "There are no waiting jobs."
+                                           : "You have no waiting jobs."));
     if (*end.next)
         bj_local_html(
-            &c->reply->body,
-            "<p><a href=\"jobs?state=pending\">{All waiting jobs}</a></p>\n");
+            b, "<p><a href=\"jobs?state=pending\">{All waiting jobs}</a></p>");
+    bj_widget_card_end(b);
+    bj_cells_free(&w.cells);
     return r;
 }
 
@@ -227,6 +540,37 @@ static int put_waits(struct bj_call *c, struct waits *w, enum by by)
     return r;
 }
 
+/* The parts of the jobs that waited for so long. */
+static void put_spread(struct bj_buf *b, const struct waits *w)
+{
+    static const struct {
+        const char *title;
+        int64_t below; /* seconds */
+    } steps[] = {{"below 1 minute", 60},     {"1 to 10 minutes", 600},
+                 {"10 to 60 minutes", 3600}, {"1 to 6 hours", 6 * 3600},
+                 {"6 to 24 hours", DAY},     {"more than a day", INT64_MAX}};
+    char text[BJ_AMOUNT_COUNT];
+    bj_widget_table(b, bj_local_escaped("How long jobs waited"), "stack");
+    bj_local_html(b, "<thead><tr><th scope=\"col\">{Wait}</th><th "
+                     "scope=\"col\">{Part}</th><th scope=\"col\" "
+                     "class=\"n\">{Jobs started}</th></tr></thead><tbody>\n");
+    int64_t from = 0;
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        int64_t jobs = 0;
+        for (size_t k = 0; k < w->n; k++)
+            jobs += w->v[k].sec >= from && w->v[k].sec < steps[i].below;
+        from = steps[i].below;
+        bj_buf_printf(b, "<tr><th scope=\"row\">%s</th><td>",
+                      bj_local_escaped(steps[i].title));
+        bj_widget_bar(b, BJ_LOOK_NONE, false,
+                      100 * (double)jobs / (double)w->n);
+        bj_buf_printf(b, "</td><td class=\"n\" data-l=\"%s\">%s</td></tr>\n",
+                      bj_local_escaped("Jobs started"),
+                      bj_amount_count(text, jobs));
+    }
+    bj_widget_table_end(b);
+}
+
 static int put_all_waits(struct bj_call *c, struct waits *w)
 {
     struct bj_buf *b = &c->reply->body;
@@ -237,6 +581,7 @@ static int put_all_waits(struct bj_call *c, struct waits *w)
         return 0;
     }
     int r = put_waits(c, w, BY_PARTITION);
+    put_spread(b, w);
     for (enum by by = BY_ACCOUNT; by < BYS && r == 0; by++) {
         bj_local_html(b, "<details><summary>{By %s}</summary>\n",
                       bj_local_escaped(bys[by].parameter));
@@ -267,6 +612,7 @@ static int on_queue(struct bj_call *c)
 {
     struct bj_params p;
     struct waits w = {.n = 0};
+    struct reasons why = {.n = 0};
     int r = bj_params_read(c, QUEUE, &p);
     if (r != 0)
         return r;
@@ -275,11 +621,17 @@ static int on_queue(struct bj_call *c)
         return bj_err_set(&c->err, -ENOMEM, "queue");
     bj_page_open(c, bj_local("Queue"), "");
     queue_put_form(c, &p);
-    r = put_waiting(c, &p);
+    r = read_reasons(c, &p, &why);
     if (r == 0)
+        r = put_never(c, &p, &why);
+    if (r == 0) {
+        put_reasons(c, &why);
         r = read_waits(c, &p, &w);
+    }
     if (r == 0)
         r = put_all_waits(c, &w);
+    if (r == 0)
+        r = put_waiting(c, &p);
     bj_page_close(c);
     free(w.v);
     return r;

@@ -468,9 +468,13 @@ def lists(site):
     check("Used 1.5 %" in page.text and "did nothing" not in page.text, "findings of one rule")
     check("No findings" in check_page("none", fetch(site, "/findings?from=2000-01-01", "newcomer")).text,
           "users do not see findings of others")
-    page = check_page("the queue", fetch(site, "/queue", "boss"))
+    queue = fetch(site, "/queue", "boss")
+    page = check_page("the queue", queue)
+    part = queue.body.decode().split("Waiting jobs</h2>", 1)[1].split("</table>", 1)[0]
     waiting = fetch(site, "/api/v1/jobs?from=0&state=pending&limit=200&fields=display_id,tres_requested", "boss").data
-    rows = {r[0]: r[7] for r in page.rows if len(r) == 12}
+    rows = [[" ".join(re.sub("<[^>]*>", " ", c).split()) for c in re.findall(r"<t[dh][ >].*?</t[dh]>", r, re.S)]
+            for r in re.findall(r"<tr>.*?</tr>", part, re.S)]
+    rows = {r[0].split()[-1]: r[6] for r in rows if r[0] != "Job"}
     requested = {w["display_id"]: (re.findall(r"gres/gpu=(\d+)", w["tres_requested"]) or ["0"])[0] for w in waiting}
     check(any(n != "0" for n in requested.values()), "a waiting job requested GPUs", requested)
     same(rows, requested, "the queue has the waiting jobs and the GPUs that they requested")

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The pages /cluster, /gpus, /nodes, /support and /management.  TAP."""
+"""The pages /cluster, /gpus, /nodes, /queue, /support and /management.  TAP."""
 import contextlib
 import os
 import re
 import sqlite3
 import sys
+import time
 import urllib.parse
 
 sys.dont_write_bytecode = True
@@ -215,4 +216,44 @@ def nodes(site):
     check_page("a node without Prometheus", fetch(site, "/nodes/slow0", "boss"))
 
 
-sys.exit(run(set_up, staff, nodes, count=2500, days=20))
+REASONS = [("DependencyNeverSatisfied", "Never start"), ("AssocMaxCpuPerJobLimit", "Never start"),
+           ("QOSMaxCpuPerUserLimit", "Limits, jobs and holds of the owner"), ("AssocGrpCpuLimit", "Limits of the account or QOS"),
+           ("Priority", "Free resources, jobs ahead"), ("JobHeldAdmin", "Operators"), ("Strange", "Other or not known")]
+
+
+def queue(site):
+    """What waiting jobs wait for, those that never start first, and how long."""
+    with contextlib.closing(sqlite3.connect(site.store)) as db, db:
+        jobs = db.execute("SELECT id, jobid FROM job WHERE \"end\" IS NULL ORDER BY id LIMIT ?", (len(REASONS),)).fetchall()
+        for (job, _), (reason, _) in zip(jobs, REASONS):
+            db.execute("INSERT OR IGNORE INTO word(text) VALUES(?)", (reason,))
+            db.execute("UPDATE job SET state = 1, start = NULL, eligible = ?, reason = (SELECT id FROM word WHERE text = ?)"
+                       " WHERE id = ?", (site.now - 7200, reason, job))
+    site.refresh()
+    same(len(jobs), len(REASONS), "jobs to wait")
+    wanted, oldest = {}, {}
+    for reason, since in site.db().execute("SELECT (SELECT text FROM word WHERE id = j.reason), coalesce(eligible, submit) FROM job AS j"
+                                           " WHERE state = 1 AND start IS NULL AND \"end\" IS NULL").fetchall():
+        kind = dict(REASONS).get(reason, "Free resources, jobs ahead" if reason == "Resources" else "Other or not known")
+        wanted[kind] = wanted.get(kind, 0) + 1
+        oldest[kind] = min(oldest.get(kind, since), since)
+    a = fetch(site, "/queue", "boss")
+    check_page("the queue", a)
+    body = a.body.decode()
+    rows = table(body, "What they wait for</h2>")
+    same({k: int(r[1]) for k, r in rows.items() if k in wanted}, wanted, "jobs by what they wait for")
+    check(all(re.match(r"(\d+-)?\d\d:\d\d:\d\d$", rows[k][2]) for k in wanted), "and how long the oldest has waited", rows)
+    part = body.split('class="card verdict bad"', 1)[1].split("</section>", 1)[0]
+    check("2 jobs wait for something that will not happen." in part and "It depends on a job that failed" in part
+          and all(str(j) in part for _, j in jobs[:2]) and str(jobs[2][1]) not in part, "jobs that never start come first", part)
+    waits = table(body, "How long jobs waited")
+    started = [max(0, w) for w, in site.db().execute("SELECT start - coalesce(eligible, nullif(submit, 0)) FROM job WHERE start >= ?"
+                                                     " AND start <= ?", (site.now - 7 * 86400, time.time())).fetchall() if w is not None]
+    check(abs(sum(int(r[-1].replace(",", "")) for k, r in waits.items() if k != "Wait") - len(started)) <= 2
+          and abs(int(waits["below 1 minute"][-1].replace(",", "")) - sum(w < 60 for w in started)) <= 2,
+          "the distribution of waits has all jobs that started", waits, len(started))
+    mine = fetch(site, "/queue", "newcomer").body.decode()
+    check("verdict bad" not in mine and "You have no waiting jobs" in mine, "users see their own waiting jobs only")
+
+
+sys.exit(run(set_up, staff, nodes, queue, count=2500, days=20))

@@ -39,8 +39,39 @@ static void test_reasons(void **state)
     assert_false(bj_reason_is_final(BJ_SLICE("Unheard")));
 }
 
+static void test_kinds(void **state)
+{
+    static const struct {
+        const char *reason;
+        enum bj_reason_kind kind;
+    } cases[] = {
+        {"Priority", BJ_REASON_RESOURCES},
+        {"Resources", BJ_REASON_RESOURCES},
+        {"DependencyNeverSatisfied", BJ_REASON_NEVER},
+        {"Dependency", BJ_REASON_OWN},
+        {"JobHeldAdmin", BJ_REASON_OPERATORS},
+        {"QOSMaxCpuPerUserLimit", BJ_REASON_OWN},
+        {"QOSMaxCpuPerJobLimit", BJ_REASON_NEVER},
+        {"QOSMaxNodePerAccount", BJ_REASON_GROUP},
+        {"AssocMaxWallDurationPerJobLimit", BJ_REASON_NEVER},
+        {"AssocMaxJobsLimit", BJ_REASON_OWN},
+        {"AssocGrpGRES", BJ_REASON_GROUP},
+        {"QOSMinCpuNotSatisfied", BJ_REASON_NEVER},
+        {"None", BJ_REASON_OTHER},
+        {"Unheard", BJ_REASON_OTHER},
+        {"", BJ_REASON_OTHER},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        if (bj_reason_kind_of(bj_slice_str(cases[i].reason)) != cases[i].kind)
+            fail_msg("%s", cases[i].reason);
+    for (int k = 0; k < BJ_REASON_KINDS; k++)
+        assert_true(*bj_reason_kind_title((enum bj_reason_kind)k));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_reasons)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_reasons),
+                                       cmocka_unit_test(test_kinds)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -540,7 +540,7 @@ static int put_waits(struct bj_call *c, struct waits *w, enum by by)
     return r;
 }
 
-/* The parts of the jobs that waited for so long. */
+/* The parts of the jobs by the length of their wait. */
 static void put_spread(struct bj_buf *b, const struct waits *w)
 {
     static const struct {

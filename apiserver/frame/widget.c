@@ -110,7 +110,7 @@ void bj_widget_card_end(struct bj_buf *b)
 void bj_widget_table(struct bj_buf *b, const char *label, const char *classes)
 {
     bj_buf_printf(b,
-                  "<div class=\"wide\" tabindex=\"0\" role=\"region\" "
+                  "<div class=\"wide\" tabindex=\"0\" role=\"group\" "
                   "aria-label=\"%s\"><table class=\"%s\">",
                   label, classes);
 }

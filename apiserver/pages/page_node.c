@@ -168,13 +168,13 @@ static void node_put_job(void *ctx, const struct bj_cells *row)
     const bool has_name = !bj_cell_is_empty(bj_cells_get(row, "name"));
     bj_buf_str(b, "\"><bdi>");
     node_put_text(b, row, has_name ? "name" : "display_id");
-    bj_buf_str(b, "</bdi></a>");
+    bj_buf_str(b, "</bdi>");
     if (has_name) {
         bj_buf_str(b, " <small>");
         node_put_text(b, row, "display_id");
         bj_buf_str(b, "</small>");
     }
-    bj_buf_str(b, "</th><td class=\"r\">");
+    bj_buf_str(b, "</a></th><td class=\"r\">");
     if (state)
         bj_widget_state(b, state->text);
     bj_buf_str(b, "</td><td><bdi>");

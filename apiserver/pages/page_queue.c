@@ -304,13 +304,13 @@ static void put_waiting_job(void *ctx, const struct bj_cells *row)
         bj_url_text(b, key->text);
     bj_buf_str(b, "\"><bdi>");
     waiting_text(b, row, has_name ? "name" : "display_id");
-    bj_buf_str(b, "</bdi></a>");
+    bj_buf_str(b, "</bdi>");
     if (has_name) {
         bj_buf_str(b, " <small>");
         waiting_text(b, row, "display_id");
         bj_buf_str(b, "</small>");
     }
-    bj_buf_str(b, "</th><td class=\"wrap w\">");
+    bj_buf_str(b, "</a></th><td class=\"wrap w\">");
     if (sentence)
         bj_html_text(b, bj_slice_str(sentence));
     bj_buf_str(b, sentence ? " <small>" : "");

@@ -649,7 +649,6 @@ const char *const bj_local_texts[] = {
     "job.",
     "All its jobs",
     "The last 7 days",
-    "not known",
     "As the scheduler reported it, to the hour; shorter changes are not shown.",
     "Prometheus has no data of this node.",
     "Jobs on this node",

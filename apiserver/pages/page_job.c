@@ -2,6 +2,7 @@
 #include "apiserver/frame/page.h"
 #include "apiserver/frame/room.h"
 #include "apiserver/frame/state.h"
+#include "apiserver/frame/widget.h"
 #include "apiserver/job/curves.h"
 #include "apiserver/job/job_name.h"
 #include "apiserver/job/visible_job.h"
@@ -78,13 +79,12 @@ static void job_uses(struct bj_buf *b, const struct job_page *g)
     bj_local_html(b, g->is_array_task
                          ? "<h2>{This task: requested and used}</h2>\n"
                          : "<h2>{Requested and used}</h2>\n");
-    bj_local_html(
-        b, "<div class=\"wide\"><table class=\"uses\"><thead><tr><th></th><th "
-           "scope=\"col\" class=\"n\">");
+    bj_widget_table(b, bj_local_escaped("Requested and used"), "uses");
+    bj_buf_str(b, "<thead><tr><td></td><th scope=\"col\" class=\"n\">");
     /* a job that waits holds nothing */
     bj_local_html(b, g->f.start != BJ_SQL_NULL ? "{Held}" : "{Requested}");
     bj_local_html(b, "</th><th scope=\"col\" class=\"n\">{Used}</th><th "
-                     "scope=\"col\">{Efficiency}</th><th></th></tr></thead>"
+                     "scope=\"col\">{Efficiency}</th><td></td></tr></thead>"
                      "<tbody>\n");
     bj_buf_slice(b, (struct bj_slice){g->figures.p, g->figures.len});
     b->failed |= g->figures.failed;

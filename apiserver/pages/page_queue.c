@@ -521,9 +521,10 @@ static int put_waits(struct bj_call *c, struct waits *w, enum by by)
     struct group *v = make_groups(w, by, &n);
     if (!v)
         return bj_err_set(&c->err, -ENOMEM, "queue");
+    bj_widget_table(b, bj_local_escaped(bys[by].title), "stack");
     bj_local_html(b,
-                  "<div class=\"wide\"><table class=\"stack\"><thead><tr><th "
-                  "scope=\"col\">%s</th><th scope=\"col\" class=\"n\">{Jobs "
+                  "<thead><tr><th scope=\"col\">%s</th><th scope=\"col\" "
+                  "class=\"n\">{Jobs "
                   "started}</th>",
                   bj_local_escaped(bys[by].title));
     for (unsigned i = 0; i < PERCENTS; i++)

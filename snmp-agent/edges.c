@@ -100,9 +100,11 @@ static void edge_send(const struct pass_pair *p, enum bj_snmp_edge edge,
     for (size_t i = 0; i < sizeof(n->object) / sizeof(n->object[0]); i++)
         put_object(p, bj_snmp_column(n->object[i].table, n->object[i].name),
                    fault, &out);
-    if (edge_within_rate(e, p->now) && e->send(e->ctx, out))
-        return;
-    bj_snmp_view_unsent(e->view);
+    const bool within = edge_within_rate(e, p->now);
+    if (!within)
+        bj_buf_free(&out);
+    if (!within || !e->send(e->ctx, out))
+        bj_snmp_view_unsent(e->view);
 }
 
 /* A metric in the newer pass and in the one before; false: unknown. */

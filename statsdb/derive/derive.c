@@ -336,10 +336,10 @@ static int note_prom(struct bj_derive *d, int64_t now, struct bj_err *err)
         if (strcmp(d->opt.prom_cluster[i], j->cluster) != 0 ||
             j->v[BJ_DJ_END] < now - d->opt.prom_history_sec[i])
             continue;
-        bj_st_bind_i64(st, 1, j->v[BJ_DJ_CLUSTER]);
-        bj_st_bind_i64(st, 2, j->v[BJ_DJ_END]);
-        bj_st_bind_i64(st, 3, j->id);
-        bj_st_bind_i64(st, 4, j->v[BJ_DJ_START]);
+        bj_st_set_i64(st, "cluster", j->v[BJ_DJ_CLUSTER]);
+        bj_st_set_i64(st, "end", j->v[BJ_DJ_END]);
+        bj_st_set_i64(st, "job", j->id);
+        bj_st_set_i64(st, "start", j->v[BJ_DJ_START]);
         return bj_st_run(st, err);
     }
     return 0;

@@ -63,9 +63,11 @@ static const char job_sql[] = "SELECT c.name, (SELECT name FROM partition WHERE"
     "CASE n.slurm_node WHEN '' THEN (SELECT name FROM host WHERE id ="         \
     " n.host) ELSE n.slurm_node END AS node"
 static const char record_parts_sql[] =
-    "SELECT r.node, '', NULL, r.cpus, r.cpu_known, NULL, CASE WHEN r.cpu_known"
-    " < 1000000 THEN 1 ELSE 0 END FROM (SELECT n.*, " BJ_SQL_RECORD_CPU
-    " AS cpu_known, " NODE " FROM " RECORDS ") AS r UNION ALL"
+    "SELECT r.node AS node, '' AS gpu, NULL AS \"index\", r.cpus AS cpus,"
+    " r.cpu_known AS cpu_usec, NULL AS busy, CASE WHEN r.cpu_known"
+    " < 1000000 THEN 1 ELSE 0 END AS unused FROM (SELECT "
+    "n.*, " BJ_SQL_RECORD_CPU " AS cpu_known, " NODE " FROM " RECORDS
+    ") AS r UNION ALL"
     " SELECT r.node, g.gpu, g.\"index\", NULL, NULL, " BUSY ", CASE WHEN"
     " g.busy_ppm = 0 OR (g.held_usec > 0 AND g.idle_usec >= g.held_usec) THEN 1"
     " ELSE 0 END FROM (SELECT n.*, " NODE " FROM " RECORDS ") AS r JOIN"
@@ -73,9 +75,10 @@ static const char record_parts_sql[] =
 #undef NODE
 
 static const char prom_parts_sql[] =
-    "SELECT p.node, p.gpu, p.\"index\", p.cpus, p.cpus_milli * 1000 *"
-    " (p.upto - p.since), p.busy_ppm, CASE WHEN p.idle_since = p.since THEN 1"
-    " ELSE 0 END FROM job_part AS p JOIN job AS j ON j.id = p.job WHERE p.job ="
+    "SELECT p.node AS node, p.gpu AS gpu, p.\"index\" AS \"index\", p.cpus AS"
+    " cpus, p.cpus_milli * 1000 * (p.upto - p.since) AS cpu_usec, p.busy_ppm"
+    " AS busy, CASE WHEN p.idle_since = p.since THEN 1 ELSE 0 END AS unused"
+    " FROM job_part AS p JOIN job AS j ON j.id = p.job WHERE p.job ="
     " ?1 AND p.upto = j.\"end\"";
 
 static const char nodes_sql[] = "SELECT (SELECT count(*) FROM " OF_RUN "),"
@@ -107,19 +110,20 @@ static const char *const texts[BJ_DERIVE_STATEMENTS] = {
     /* Per policy and component: sums, sums of the node's own policy, the number
      * of nodes, and their policies. */
     [BJ_DE_NODE_ENERGY] =
-        "SELECT p.text, c.text, sum(e.microjoules), sum(CASE e.policy"
-        " WHEN r.energy_policy THEN e.microjoules ELSE 0 END),"
-        " count(DISTINCT r.host || '/' || r.slurm_node),"
-        " min(r.energy_policy), max(r.energy_policy) FROM"
+        "SELECT p.text AS policy, c.text AS component, sum(e.microjoules) AS"
+        " microjoules, sum(CASE e.policy WHEN r.energy_policy THEN"
+        " e.microjoules ELSE 0 END) AS own, count(DISTINCT r.host || '/' ||"
+        " r.slurm_node) AS nodes, min(r.energy_policy) AS low,"
+        " max(r.energy_policy) AS high FROM"
         " (SELECT n.* FROM " RECORDS ") AS r JOIN node_energy AS e ON e.record"
         " = r.id AND " WITHIN(
             "e.record") " JOIN word AS p ON p.id = e.policy JOIN word AS c ON "
                         "c.id ="
                         " e.component GROUP BY p.text, c.text",
     [BJ_DE_PROM] = prom_sql,
-    [BJ_DE_PROM_ENERGY] =
-        "SELECT w.text, e.microjoules FROM job_prom_energy AS e JOIN word AS w"
-        " ON w.id = e.component WHERE e.job = ?1",
+    [BJ_DE_PROM_ENERGY] = "SELECT w.text AS component, e.microjoules FROM "
+                          "job_prom_energy AS e JOIN word AS w"
+                          " ON w.id = e.component WHERE e.job = ?1",
     [BJ_DE_BINS] = "SELECT start, microjoules FROM job_bin WHERE job = ?1"
                    " ORDER BY start",
     [BJ_DE_RECORD_PARTS] = record_parts_sql,
@@ -136,18 +140,20 @@ static const char *const texts[BJ_DERIVE_STATEMENTS] = {
                     " AS n ON n.id = s.name WHERE s.job = ?1 AND s.slot >= 16"
                     " GROUP BY n.text HAVING sum(s.cpu_usec) > 0"
                     " ORDER BY 2 DESC LIMIT 100",
-    [BJ_DE_TEXTS] = "SELECT (SELECT text FROM jobname WHERE id = j.name),"
-                    " m.submit_line, m.script_application FROM job AS j LEFT"
-                    " JOIN job_more AS m ON m.job = j.id WHERE j.id = ?1",
-    [BJ_DE_USE_DELETE] = "DELETE FROM job_use WHERE job = ?1",
+    [BJ_DE_TEXTS] =
+        "SELECT (SELECT text FROM jobname WHERE id = j.name) AS name,"
+        " m.submit_line, m.script_application FROM job AS j LEFT"
+        " JOIN job_more AS m ON m.job = j.id WHERE j.id = ?1",
+    [BJ_DE_USE_DELETE] = "DELETE FROM job_use WHERE job = :job",
     [BJ_DE_GRAMS_PUT] =
         "INSERT INTO job_grams(job, source, micrograms, covered_uj, estimated)"
-        " VALUES(?1, ?2, ?3, ?4, ?5)",
-    [BJ_DE_GRAMS_DELETE] = "DELETE FROM job_grams WHERE job = ?1",
-    [BJ_DE_FOUND_PUT] = "INSERT INTO job_finding(job, rule, value, threshold,"
-                        " names) VALUES(?1, ?2, ?3, ?4, ?5)"
-                        " ON CONFLICT DO NOTHING",
-    [BJ_DE_FOUND_DELETE] = "DELETE FROM job_finding WHERE job = ?1",
+        " VALUES(:job, :source, :micrograms, :covered, :estimated)",
+    [BJ_DE_GRAMS_DELETE] = "DELETE FROM job_grams WHERE job = :job",
+    [BJ_DE_FOUND_PUT] =
+        "INSERT INTO job_finding(job, rule, value, threshold,"
+        " names) VALUES(:job, :rule, :value, :threshold, :names)"
+        " ON CONFLICT DO NOTHING",
+    [BJ_DE_FOUND_DELETE] = "DELETE FROM job_finding WHERE job = :job",
     [BJ_DE_DAY_ENERGY] =
         "INSERT INTO rollup_energy AS d(id, jobs, cpu_sec, energy_mj,"
         " energy_used_mj, energy_reserved_mj, cpu_more_msec, cpu_known_sec,"
@@ -184,9 +190,9 @@ static const char *const texts[BJ_DERIVE_STATEMENTS] = {
         "DELETE FROM rollup_grams WHERE id = ?1 AND source = ?2 AND"
         " micrograms = 0 AND covered_mj = 0",
     [BJ_DE_PROM_TODO] =
-        "INSERT INTO prom_todo(cluster, \"end\", job) SELECT ?1, ?2, ?3 WHERE"
-        " NOT EXISTS (SELECT 1 FROM job_prom WHERE job = ?3 AND start = ?4"
-        " AND \"end\" = ?2)"
+        "INSERT INTO prom_todo(cluster, \"end\", job) SELECT :cluster, :end,"
+        " :job WHERE NOT EXISTS (SELECT 1 FROM job_prom WHERE job = :job AND"
+        " start = :start AND \"end\" = :end)"
         " ON CONFLICT DO NOTHING",
     [BJ_DE_RECORDS] = "SELECT d.record, (SELECT job FROM node_record_job WHERE"
                       " record = d.record), (SELECT 1 FROM"
@@ -225,9 +231,9 @@ static void put_sql(struct bj_buf *sql)
     bj_buf_str(sql, "INSERT INTO job_use(job");
     for (int i = 0; i < BJ_USE_COLUMNS; i++)
         bj_buf_printf(sql, ", %s", columns[i]);
-    bj_buf_str(sql, ") VALUES(?1");
+    bj_buf_str(sql, ") VALUES(:job");
     for (int i = 0; i < BJ_USE_COLUMNS; i++)
-        bj_buf_printf(sql, ", ?%d", i + 2);
+        bj_buf_printf(sql, ", :%s", columns[i]);
     bj_buf_str(sql, ") ON CONFLICT(job) DO UPDATE SET ");
     for (int i = 0; i < BJ_USE_COLUMNS; i++)
         bj_buf_printf(sql, "%s%s = excluded.%s", i ? ", " : "", columns[i],
@@ -338,17 +344,20 @@ static int read_node_energy(struct bj_derive *d, struct bj_err *err)
     bool first = true;
     int r;
     while ((r = bj_st_row(st, err)) > 0) {
-        struct bj_slice policy = bj_st_get_text(st, 0);
-        int64_t low = bj_st_get_i64(st, 5), high = bj_st_get_i64(st, 6);
+        const struct bj_slice policy = bj_st_text(st, "policy");
+        const int of = component(bj_st_text(st, "component"));
+        const int64_t microjoules = bj_st_i64(st, "microjoules"),
+                      own = bj_st_i64(st, "own"),
+                      nodes = bj_st_i64(st, "nodes"),
+                      low = bj_st_i64(st, "low"), high = bj_st_i64(st, "high");
         if (bj_slice_eq(policy, BJ_SLICE("usage")))
-            add_to(&e->used, bj_st_get_i64(st, 2));
+            add_to(&e->used, microjoules);
         if (bj_slice_eq(policy, BJ_SLICE("reservation")))
-            add_to(&e->reserved, bj_st_get_i64(st, 2));
-        if (low != BJ_SQL_NULL && bj_st_get_i64(st, 3) >= 0)
-            add_to(&e->component[component(bj_st_get_text(st, 1))],
-                   bj_st_get_i64(st, 3));
-        if (bj_st_get_i64(st, 4) > e->nodes)
-            e->nodes = bj_st_get_i64(st, 4);
+            add_to(&e->reserved, microjoules);
+        if (low != BJ_SQL_NULL && own >= 0)
+            add_to(&e->component[of], own);
+        if (nodes > e->nodes)
+            e->nodes = nodes;
         int64_t one = low == high ? low : BJ_SQL_NULL;
         e->policy = first || e->policy == one ? one : BJ_SQL_NULL;
         first = false;
@@ -363,19 +372,24 @@ static int read_prom(struct bj_derive *d, struct bj_err *err)
     int r = bj_st_row(st, err);
     if (r <= 0)
         return r;
-    int64_t seen = bj_st_get_i64(st, 0), final = bj_st_get_i64(st, 1);
+    const int64_t seen = bj_st_i64(st, "nodes_seen"),
+                  final = bj_st_i64(st, "nodes_final"),
+                  with_energy = bj_st_i64(st, "energy_nodes");
     j->prom.nodes = seen > 0 ? seen : 0;
     j->prom_final = final > 0 ? final : 0;
-    j->prom_coverage = bj_st_get_i64(st, 2);
-    j->prom_energy.policy = bj_st_get_i64(st, 3);
-    j->prom_energy.nodes = bj_st_get_i64(st, 4) > 0 ? bj_st_get_i64(st, 4) : 0;
-    for (int i = 0; i < BJ_USE_VALUE_COUNT; i++)
-        j->prom.v[i] = bj_st_get_i64(st, i + 5);
+    j->prom_coverage = bj_st_i64(st, "coverage_ppm");
+    j->prom_energy.policy = bj_st_i64(st, "energy_policy");
+    j->prom_energy.nodes = with_energy > 0 ? with_energy : 0;
+#define VALUE(upper, lower, nodes)                                             \
+    j->prom.v[BJ_USE_##upper] = bj_st_i64(st, #lower);
+    BJ_USE_VALUES(VALUE)
+#undef VALUE
     bj_st_reset(st);
     st = bind_job(d, BJ_DE_PROM_ENERGY);
     while ((r = bj_st_row(st, err)) > 0)
-        add_to(&j->prom_energy.component[component(bj_st_get_text(st, 0))],
-               bj_st_get_i64(st, 1));
+        add_to(
+            &j->prom_energy.component[component(bj_st_text(st, "component"))],
+            bj_st_i64(st, "microjoules"));
     return r;
 }
 
@@ -391,8 +405,8 @@ static int read_bins(struct bj_derive *d, struct bj_err *err)
             bad = bj_err_set(err, -ENOMEM, "derive");
             continue;
         }
-        j->bin[j->bins++] =
-            (struct bj_energy_bin){bj_st_get_i64(st, 0), bj_st_get_i64(st, 1)};
+        j->bin[j->bins++] = (struct bj_energy_bin){
+            bj_st_i64(st, "start"), bj_st_i64(st, "microjoules")};
     }
     return r < 0 ? r : bad;
 }
@@ -412,15 +426,15 @@ static int read_parts(struct bj_derive *d, struct bj_err *err)
                                : bind_job(d, BJ_DE_PROM_PARTS);
     while ((r = bj_st_row(st, err)) > 0) {
         struct bj_part *p =
-            bj_parts_at(&j->parts, bj_st_get_text(st, 0), bj_st_get_text(st, 1),
-                        bj_st_get_text(st, 2));
-        int64_t usec = bj_st_get_i64(st, 4);
+            bj_parts_at(&j->parts, bj_st_text(st, "node"),
+                        bj_st_text(st, "gpu"), bj_st_text(st, "index"));
+        int64_t usec = bj_st_i64(st, "cpu_usec");
         if (!p)
             continue;
-        p->cpus = bj_st_get_i64(st, 3);
+        p->cpus = bj_st_i64(st, "cpus");
         p->cpus_milli = bj_best_ratio(usec, 1, j->v[BJ_DJ_ELAPSED] * 1000);
-        p->busy_ppm = bj_st_get_i64(st, 5);
-        p->unused = bj_st_get_i64(st, 6) > 0;
+        p->busy_ppm = bj_st_i64(st, "busy");
+        p->unused = bj_st_i64(st, "unused") > 0;
     }
     return r;
 }
@@ -438,9 +452,11 @@ int bj_derive_read_old(struct bj_derive *d, struct bj_err *err)
     st = bind_job(d, BJ_DE_OLD_GRAMS);
     while (r >= 0 && (r = bj_st_row(st, err)) > 0)
         if (j->n_old_grams < BJ_GRAMS_MAX)
-            j->old_grams[j->n_old_grams++] = (struct bj_grams_row){
-                bj_st_get_i64(st, 0), bj_st_get_i64(st, 1),
-                bj_st_get_i64(st, 2), bj_st_get_i64(st, 3)};
+            j->old_grams[j->n_old_grams++] =
+                (struct bj_grams_row){.source = bj_st_i64(st, "source"),
+                                      .micrograms = bj_st_i64(st, "micrograms"),
+                                      .covered_uj = bj_st_i64(st, "covered_uj"),
+                                      .estimated = bj_st_i64(st, "estimated")};
     return r;
 }
 
@@ -501,9 +517,9 @@ int bj_derive_application(struct bj_derive *d, struct bj_err *err)
     st = bind_job(d, BJ_DE_TEXTS);
     r = bj_st_row(st, err);
     if (r > 0) {
-        e.job_name = bj_st_get_text(st, 0);
-        e.submit_line = bj_st_get_text(st, 1);
-        e.script = bj_st_get_text(st, 2);
+        e.job_name = bj_st_text(st, "name");
+        e.submit_line = bj_st_text(st, "submit_line");
+        e.script = bj_st_text(st, "script_application");
         j->application =
             bj_application_of(d->opt.applications, &e, &j->application_by);
     }
@@ -560,7 +576,7 @@ static bool same_use(const struct bj_derive_job *j)
 
 static int run_for(struct bj_derive *d, int which, struct bj_err *err)
 {
-    bj_st_bind_i64(d->st[which], 1, d->job.id);
+    bj_st_set_i64(d->st[which], "job", d->job.id);
     return bj_st_run(d->st[which], err);
 }
 
@@ -568,8 +584,13 @@ static int put_use(struct bj_derive *d, struct bj_err *err)
 {
     const struct bj_derive_job *j = &d->job;
     struct bj_st *st = d->st[BJ_DE_USE_PUT];
-    for (int i = 0; i < BJ_USE_COLUMNS; i++)
-        bj_st_bind_i64(st, i + 2, j->use[i]);
+#define VALUE(upper, lower, nodes)                                             \
+    bj_st_set_i64(st, #lower, j->use[BJ_USE_##upper]);
+    BJ_USE_VALUES(VALUE)
+#undef VALUE
+#define VALUE(upper, lower) bj_st_set_i64(st, #lower, j->use[BJ_USE_##upper]);
+    BJ_USE_REST(VALUE)
+#undef VALUE
     return run_for(d, BJ_DE_USE_PUT, err);
 }
 
@@ -579,10 +600,10 @@ static int put_grams(struct bj_derive *d, struct bj_err *err)
     int r = 0;
     for (size_t i = 0; r == 0 && i < d->job.n_grams; i++) {
         const struct bj_grams_row *g = &d->job.grams[i];
-        bj_st_bind_i64(st, 2, g->source);
-        bj_st_bind_i64(st, 3, g->micrograms);
-        bj_st_bind_i64(st, 4, g->covered_uj);
-        bj_st_bind_i64(st, 5, g->estimated);
+        bj_st_set_i64(st, "source", g->source);
+        bj_st_set_i64(st, "micrograms", g->micrograms);
+        bj_st_set_i64(st, "covered", g->covered_uj);
+        bj_st_set_i64(st, "estimated", g->estimated);
         r = run_for(d, BJ_DE_GRAMS_PUT, err);
     }
     return r;
@@ -630,10 +651,10 @@ static void insert(struct finding *v, size_t *n, struct finding f)
 /* Compare the bits: NaN equals itself. */
 static bool same_finding(struct bj_st *st, const struct finding *f)
 {
-    double value = bj_st_get_f64(st, 1);
-    double threshold = bj_st_get_f64(st, 2);
-    return bj_st_get_i64(st, 0) == f->rule &&
-           bj_slice_eq(bj_st_get_text(st, 3),
+    double value = bj_st_f64(st, "value");
+    double threshold = bj_st_f64(st, "threshold");
+    return bj_st_i64(st, "rule") == f->rule &&
+           bj_slice_eq(bj_st_text(st, "names"),
                        bj_slice_str(f->names ? f->names : "")) &&
            memcmp(&value, &f->value, sizeof(value)) == 0 &&
            memcmp(&threshold, &f->threshold, sizeof(threshold)) == 0;
@@ -677,12 +698,12 @@ static int write_findings(struct bj_derive *d, struct bj_err *err)
     struct bj_st *st = d->st[BJ_DE_FOUND_PUT];
     r = run_for(d, BJ_DE_FOUND_DELETE, err);
     for (size_t i = 0; r == 0 && i < n; i++) {
-        bj_st_bind_i64(st, 2, v[i].rule);
-        bj_st_bind_f64(st, 3, v[i].value);
-        bj_st_bind_f64(st, 4, v[i].threshold);
-        bj_st_bind_text(st, 5,
-                        v[i].names ? bj_slice_str(v[i].names)
-                                   : (struct bj_slice){0});
+        bj_st_set_i64(st, "rule", v[i].rule);
+        bj_st_set_f64(st, "value", v[i].value);
+        bj_st_set_f64(st, "threshold", v[i].threshold);
+        bj_st_set_text(st, "names",
+                       v[i].names ? bj_slice_str(v[i].names)
+                                  : (struct bj_slice){0});
         r = run_for(d, BJ_DE_FOUND_PUT, err);
     }
     return r < 0 ? r : 1;

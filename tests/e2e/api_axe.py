@@ -51,7 +51,7 @@ def kinds(site):
     running, = site.db().execute("SELECT c.name || ':' || j.jobid || ':' || j.submit FROM job AS j JOIN cluster AS c ON c.id = j.cluster"
                                  " WHERE \"end\" IS NULL AND start IS NOT NULL LIMIT 1").fetchone()
     keys = [j["key"] for j in site.own_jobs[:2]]
-    return {"start": "/", "jobs": "/jobs?from=2000-01-01", "job": "/jobs/" + site.key, "running": "/jobs/" + running,
+    return {"start": "/home", "jobs": "/jobs?from=2000-01-01", "job": "/jobs/" + site.key, "running": "/jobs/" + running,
             "compare": "/compare?job=" + "&job=".join(keys), "queue": "/queue", "findings": "/findings?from=2000-01-01",
             "usage": "/usage?from=2000-01-01", "user": "/users/user3", "account": "/accounts/acct1",
             "bill": "/accounts/acct1?month=" + month, "cluster": "/cluster", "gpus": "/gpus", "nodes": "/nodes",

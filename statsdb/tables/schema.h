@@ -31,7 +31,7 @@ int bj_schema_make_people(struct bj_db *db, bool *ret, struct bj_err *err);
 
 /* Upgrade the store in one transaction. -EBADMSG: not a store; -ENOTSUP: the
  * store is of a newer program; it is not changed.  Its tables must be those of
- * its version (statsdb/tables/schema_layout.h). */
+ * its version (bj_schema_fits). */
 int bj_schema_migrate(struct bj_db *db, struct bj_err *err);
 
 /* Whether the store is a copy of another store (statsdb/copy/copy.h).  For

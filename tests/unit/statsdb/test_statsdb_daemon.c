@@ -193,7 +193,7 @@ static int64_t read_number(const struct jump *j, const char *sql)
 /* After some checks, the daemon's pause after a failure passes. */
 static void pass_pause(unsigned *checks, int64_t wall_sec)
 {
-    enum { CHECKS = 2000, PAUSE_SEC = 300 };
+    enum { CHECKS = 300, PAUSE_SEC = 300 };
     if (++*checks % CHECKS != 0)
         return;
     testclock_advance(SEC(PAUSE_SEC));

@@ -209,6 +209,29 @@ static void cut_short(void **state)
     }
 }
 
+/* A prefix counts, too: 123 sub-identifiers after it are a name, 124 are not.
+ */
+static void longest_name(void **state)
+{
+    (void)state;
+    for (unsigned n = 123; n <= 124; n++) {
+        struct bj_pdu pdu = {.type = BJ_PDU_GET,
+                             .flags = 0x10,
+                             .session = SESSION,
+                             .length = 4 + 4 * n + 4};
+        struct bj_buf out = {0};
+        struct bj_err err = {0};
+        unsigned char *payload = calloc(1, pdu.length);
+        payload[0] = (unsigned char)n;
+        payload[1] = 4;
+        assert_int_equal(
+            bj_pdu_answer(&pdu, payload, SESSION, &one, &out, &err),
+            n == 123 ? 0 : -EPROTO);
+        free(payload);
+        bj_buf_free(&out);
+    }
+}
+
 /* Values on the wire (RFC 2741 5.4): 64 bits, 32 bits with their limit, texts
  * that are cut before a character that does not fit. */
 static void values(void **state)
@@ -309,6 +332,7 @@ int main(void)
         cmocka_unit_test(values),
         cmocka_unit_test(identifiers),
         cmocka_unit_test(prefixes),
+        cmocka_unit_test(longest_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

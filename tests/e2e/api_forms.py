@@ -29,8 +29,8 @@ JOBS, PERIODS = (1000, 300) if LONG else (200, 50)
 BOSS = user("boss")
 # poor below, fair below, full above; the built-in rules have these thresholds.
 LEVELS = {"cpu": (65, 80, 105), "memory": (35, 70, 95), "gpu": (25, 60, 105), "time": (10, 60, 95)}
-METER = re.compile(r'<meter class="(\w+)" max="100" low="([0-9.]+)" high="([0-9.]+)"[^>]*></meter> ([0-9.,]+) %'
-                   r'(?: <small class="(?!note)(\w+)">(\w+)</small>)?')
+METER = re.compile(r'<svg class="bar(?: (\w+))?" [^>]*><rect width="[^"]*" height="1"/></svg><span class="pct">([0-9.,]+) %</span>'
+                   r'(?: <small>(poor|fair|good|full|over)</small>)?')
 FIELDS = ("key,display_id,state,user,account,partition,cpus,nodes,gpus,elapsed_seconds,cpu_efficiency_percent,"
           "memory_efficiency_percent,gpu_efficiency_percent,energy_joules,emissions_grams,cost,finding_names")
 
@@ -80,8 +80,8 @@ def wrong_level(kind, percent, shown):
     poor, fair, full = LEVELS[kind]
     level = ("poor" if percent < poor else "fair" if percent < fair else "over" if percent > 105 else
              "full" if percent > full else "good")
-    got, low, high, value, *word = shown
-    return (got, float(low), float(high), *word) != (level, poor, fair, level, level) or value != rounded(percent)
+    colour = {"poor": "bad", "good": None}.get(level, "warn")
+    return shown != (colour, rounded(percent), level)
 
 
 def of_job(lines):
@@ -136,7 +136,7 @@ def compare_levels(data, body, bars, wrong):
         label, percent = api_agree.LABELS[f["figure"]], f["percent"]
         meter = METER.search(rows.get(label, ""))
         if f["figure"] in LEVELS and wrong_level(f["figure"], percent, meter and meter.groups()) \
-                or f["figure"] not in LEVELS and meter:
+                or f["figure"] not in LEVELS and meter and meter[3]:
             wrong.append(("page", data["job"]["key"], label, percent, meter and meter.group()))
         for form, shown in bars.items():
             cells = None if percent is None else min(int(percent) if "HTML" in form else int(percent * 0.24 + 0.5),
@@ -323,20 +323,21 @@ def list_of_findings(site, reports):
 
 
 def list_levels(site, rows):
-    """The colours of efficiencies in a list of jobs."""
+    """The bars of efficiencies in a list of jobs; their colours are those of findings (api_pages.py)."""
     of = {r["display_id"]: r for r in rows}
     body = site.fetch("/jobs?from=0&limit=1000", BOSS).body.decode()
     wrong, compared = [], 0
     for line in re.findall(r"<tr>.*?</tr>", body, re.S):
-        row = of.get((re.search(r'data-l="Job"><a [^>]*>(?:<bdi>)?([^<]+)<', line) or [None, None])[1])
+        job = re.search(r'data-l="Job"><a [^>]*><bdi>([^<]+)</bdi>(?: <small>([^<]+)</small>)?', line)
+        row = of.get(job and (job[2] or job[1]))
         for kind, title in ("cpu", "CPU efficiency"), ("memory", "Memory efficiency"), ("gpu", "GPU efficiency"):
             cell = re.search(r'<td[^>]* data-l="%s">(.*?)</td>' % title, line)
             if row and cell:
                 meter, percent = METER.search(cell[1]), row[kind + "_efficiency_percent"]
                 compared += meter is not None
-                if wrong_level(kind, percent, meter and meter.groups()):
+                if (meter and (meter[2], meter[3])) != (None if percent is None else (rounded(percent), None)):
                     wrong.append((row["key"], title, percent, cell[1]))
-    same(wrong[:3], [], "the list of jobs has the colours of the efficiencies")
+    same(wrong[:3], [], "the list of jobs has bars of the efficiencies")
     check(compared > 500, "enough cells were compared", compared)
 
 
@@ -427,7 +428,7 @@ def compare_page(line, row, wrong):
         if "efficiency" in title and abs(part - 50) > 0.1:
             meter = METER.search(cell[1])
             if part < 50:
-                if meter and (meter[1], meter[5]) != ("part", None):
+                if meter and (meter[1], meter[3]) != ("gray", None):
                     wrong.append(("page", title, "is judged", cell[1], part))
             elif wrong_level(title.split()[0].lower(), value, meter and meter.groups()):
                 wrong.append(("page", title, "level", cell[1], value))

@@ -38,7 +38,7 @@ void bj_changes_free(struct bj_changes *c);
  * error of the store. */
 int bj_changes_select(struct bj_changes *c, struct bj_db *db,
                       struct bj_buf *sql, struct bj_err *err);
-#define BJ_CHANGES_ORDER " ORDER BY j.user, j.name, f.rule LIMIT 50001"
+#define BJ_CHANGES_ORDER " ORDER BY j.user, j.name, r.name LIMIT 50001"
 
 /* Read the rows of that statement, and sort: what cost most first, of each name
  * of a user's jobs only the most expensive finding.  0, -ENOMEM or an error of

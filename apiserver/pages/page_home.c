@@ -347,14 +347,20 @@ static int home_read_changes(struct bj_call *c, struct bj_changes *ret)
     return r;
 }
 
-/* How many of the user's jobs of the last days have this name. */
+/* How many of the user's jobs of the last days have this name; BJ_SQL_NULL:
+ * none. */
 static int home_runs(struct bj_call *c, int64_t name, int64_t *ret)
 {
     const struct bj_filter_time time = {c->now_sec - DAYS * DAY, c->now_sec, 0};
     struct bj_query q = {.time = &time};
     struct bj_st *st = NULL;
-    bj_query_sql(&q, "SELECT count(*) FROM job AS j WHERE +j.name = ");
-    bj_query_int(&q, name);
+    bj_query_sql(&q, "SELECT count(*) FROM job AS j WHERE +j.name ");
+    if (name == BJ_SQL_NULL) {
+        bj_query_sql(&q, "IS NULL");
+    } else {
+        bj_query_sql(&q, "= ");
+        bj_query_int(&q, name);
+    }
     int r = bj_query_visible(&q, c, true, "j");
     if (r == 0)
         r = bj_query_between(&q, c, "j.at", &time);
@@ -431,7 +437,9 @@ static int home_put_change(struct bj_call *c, const struct bj_change *v,
     bj_buf_str(b, "<section class=\"card do\"><p>");
     bj_widget_severity(b, bj_look_of_severity(v->severity));
     bj_buf_str(b, "</p><h3><bdi>");
-    bj_html_text(b, v->job_name);
+    bj_html_text(b, v->job_name.n > 0
+                        ? v->job_name
+                        : bj_slice_str(bj_local("Jobs without a name")));
     bj_buf_str(b, "</bdi></h3><p class=\"small\"><bdi>");
     bj_html_text(b, f ? f->text : v->finding);
     bj_buf_str(b, "</bdi></p><p class=\"small\">");
@@ -538,7 +546,7 @@ static int home_waiting(struct bj_call *c)
                      "0))) FROM job AS j "
                      "WHERE j.\"end\" IS NULL AND j.state = 1");
     int r = bj_query_visible(&q, c, true, "j");
-    bj_query_sql(&q, " GROUP BY 1 ORDER BY 2 DESC LIMIT 10");
+    bj_query_sql(&q, " GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 10");
     if (r == 0)
         r = bj_query_open(&q, c->reader, &st, &c->err);
     bj_widget_card(b, "Waiting", "queue", "Queue");

@@ -57,7 +57,7 @@ static int read_reasons(struct bj_call *c, const struct bj_params *p,
                      " nullif(j.submit, 0))) FROM job AS j");
     queue_put_waiting(&q);
     int r = bj_query_scope(&q, c, p, "j");
-    bj_query_sql(&q, " GROUP BY j.reason ORDER BY count(*) DESC");
+    bj_query_sql(&q, " GROUP BY j.reason ORDER BY count(*) DESC, j.reason");
     if (r == 0)
         r = bj_query_open(&q, c->reader, &st, &c->err);
     while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
@@ -189,7 +189,7 @@ static int put_never(struct bj_call *c, const struct bj_params *p,
         return 0;
     never_query(&q, w);
     int r = bj_query_scope(&q, c, p, "j");
-    bj_query_sql(&q, " ORDER BY j.submit LIMIT ");
+    bj_query_sql(&q, " ORDER BY j.submit, j.jobid LIMIT ");
     bj_query_int(&q, NEVER);
     bj_local_html(b,
                   "<section class=\"card verdict bad\"><span class=\"s bad\">"

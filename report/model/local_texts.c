@@ -240,6 +240,7 @@ const char *const bj_local_texts[] = {
     "Jobs with the most unused GPU hours",
     "Jobs with the most unused memory, GiB hours",
     "Jobs without GPUs with the most unused CPU hours",
+    "Jobs without a name",
     "Jul",
     "Jun",
     "Key",

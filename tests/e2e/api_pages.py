@@ -234,6 +234,43 @@ def home(site):
     same([fetch(site, "/home?mine=" + v).status for v in ("x", "true&user=user4")], [400, 400], "unknown values are refused")
 
 
+def never_starts(site):
+    """The start page names jobs whose reason never ends, and no others that wait; it counts runs of jobs without a name."""
+    job = fetch(site, "/api/v1/jobs?from=0&state=pending&limit=1&fields=key,user,display_id", "boss").data[0]
+    mine = "(SELECT id FROM user WHERE name = '%s')" % job["user"]
+
+    def change(*statements):
+        with contextlib.closing(sqlite3.connect(site.store)) as db, db:
+            for sql in statements:
+                db.execute(sql)
+        site.refresh()
+    before = site.db().execute("SELECT id, reason FROM job WHERE \"end\" IS NULL AND state = 1").fetchall()
+    for reason, final in (("Priority", False), ("Dependency", False), ("PartitionTimeLimit", True),
+                          ("DependencyNeverSatisfied", True)):
+        change("INSERT OR IGNORE INTO word(text) VALUES('%s')" % reason,
+               "UPDATE job SET reason = NULL WHERE \"end\" IS NULL AND state = 1",
+               "UPDATE job SET reason = (SELECT id FROM word WHERE text = '%s') WHERE jobid = %s AND user = %s"
+               % (reason, job["key"].split(":")[1], mine))
+        for who in (job["user"], "boss"):
+            text = check_page("the start page with a job that waits", fetch(site, "/home", who)).text
+            same(("will never start" in text, "Never starts" in text), (final, final and who != "boss"),
+                 "a job that waits for %s, on the page of %s" % (reason, who))
+    change(*["UPDATE job SET reason = %s WHERE id = %d" % ("NULL" if r is None else r, i) for i, r in before])
+    ended = site.db().execute("SELECT j.id, j.user, j.name, (SELECT name FROM user WHERE id = j.user) FROM job AS j WHERE"
+                              " j.at > ? AND \"end\" IS NOT NULL ORDER BY j.user", (site.now - 6 * 86400,)).fetchall()
+    who = next(e[1] for e, f in zip(ended, ended[1:]) if e[1] == f[1])
+    runs = [e for e in ended if e[1] == who]
+    some = ", ".join(str(e[0]) for e in runs[:2])
+    change("INSERT INTO job_finding(job, rule, value) SELECT j.id, r.id, 1 FROM job AS j, (SELECT min(id) AS id FROM"
+           " finding_rule) AS r WHERE j.id IN (%s) ON CONFLICT DO NOTHING" % some,
+           "UPDATE job SET name = NULL WHERE id IN (%s)" % ", ".join(str(e[0]) for e in runs))
+    page = check_page("jobs without a name", fetch(site, "/home", runs[0][3]))
+    of = re.search(r"Jobs without a name.*?([0-9]+) of ([0-9]+) runs", page.text, re.S)
+    check(of and 2 <= int(of[1]) <= len(runs) <= int(of[2]), "the runs of jobs without a name", len(runs), page.text[:3000])
+    change("DELETE FROM job_finding WHERE job IN (%s) AND value = 1" % some,
+           *["UPDATE job SET name = %s WHERE id = %d" % ("NULL" if e[2] is None else e[2], e[0]) for e in runs])
+
+
 def find(site):
     """One field finds what the user may see; other names are searched among names of jobs."""
     def to(q, who="user3"):
@@ -594,4 +631,4 @@ def browser(site):
             prom.stop()
 
 
-sys.exit(run(set_up, jobs, running_list, search, levels, filters, home, find, one, verdicts, charts, running, days, words, usage, coverage, lists, who, browser, moved_levels, count=2500, days=20))
+sys.exit(run(set_up, jobs, running_list, search, levels, filters, home, never_starts, find, one, verdicts, charts, running, days, words, usage, coverage, lists, who, browser, moved_levels, count=2500, days=20))

@@ -1,4 +1,5 @@
 /* Charts: units, axes, legends, limits, gaps, tooltips and tables. */
+#include "apiserver/frame/widget.h"
 #include "apiserver/job/chart.h"
 #include "base/tz.h"
 
@@ -179,12 +180,33 @@ static void test_size(void **state)
     bj_buf_free(&b);
 }
 
+/* The strip of a map: unknown is a gap, idle is not. */
+static void test_strip(void **state)
+{
+    const double nan = __builtin_nan("");
+    const double use[] = {nan, 0, .4, 1, 25, 50, 75, 100, 100, nan, nan};
+    struct bj_buf b = {0};
+    (void)state;
+    bj_widget_strip(&b, use, sizeof(use) / sizeof(use[0]));
+    bj_buf_put(&b, "", 1);
+    assert_false(b.failed);
+    assert_string_equal(
+        b.p, "<svg class=\"strip\" viewBox=\"0 0 11 1\" preserveAspectRatio="
+             "\"none\" aria-hidden=\"true\" data-v=\" 0*2 1 25 50 75 100*2 *2"
+             "\"><path class=\"ui\" d=\"M1 .34h2v.32h-2z\"/><path class=\"u1\" "
+             "d=\"M3 0h1v1h-1z\"/><path class=\"u2\" d=\"M4 0h1v1h-1z\"/><path "
+             "class=\"u3\" d=\"M5 0h1v1h-1z\"/><path class=\"u4\" d=\"M6 0h3v1"
+             "h-3z\"/></svg>");
+    bj_buf_free(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_amounts), cmocka_unit_test(test_axes),
         cmocka_unit_test(test_percent), cmocka_unit_test(test_gaps),
         cmocka_unit_test(test_names),   cmocka_unit_test(test_size),
+        cmocka_unit_test(test_strip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -242,8 +242,9 @@ static void test_changes(void **state)
     put_runs(w);
     put_prices(w, "0.1");
     expect_changes(w, ANNA, anna, sizeof(anna) / sizeof(anna[0]));
-    expect_changes(w, " AND (SELECT text FROM jobname WHERE id = j.name) ="
-                      " 'train'",
+    expect_changes(w,
+                   " AND (SELECT text FROM jobname WHERE id = j.name) ="
+                   " 'train'",
                    all, sizeof(all) / sizeof(all[0]));
     expect_changes(w, " AND j.user = -1", NULL, 0);
 }

@@ -94,8 +94,8 @@ int bj_st_no_name(const struct bj_st *st, struct bj_err *err)
     return bj_err_set(err, -EPROTO, "no '%s' in: %.200s", st->unknown, st->sql);
 }
 
-/* Most callers bind all parameters, and read all columns, in their order: look
- * behind the last one first. */
+/* Most callers bind all parameters, and read all columns, in their order: start
+ * with the name that follows the last one. */
 int bj_st_param(struct bj_st *st, const char *name)
 {
     for (int round = 0; st->names && round < 2; round++) {

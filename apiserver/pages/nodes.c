@@ -268,7 +268,7 @@ static int nodes_read_slow(struct bj_call *c, const struct bj_params *p,
     int r = bj_query_scope(&q, c, p, "j");
     if (r == 0)
         r = bj_query_between(&q, c, "j.at", &time);
-    bj_query_sql(&q, " ORDER BY j.id LIMIT ");
+    bj_query_sql(&q, " ORDER BY j.at, j.id LIMIT ");
     bj_query_int(&q, RECORDS);
     if (r == 0)
         r = bj_query_open(&q, c->reader, &st, &c->err);

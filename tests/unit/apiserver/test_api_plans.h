@@ -39,6 +39,17 @@ struct plan_request {
 #define GROUPS                                                                 \
     "USE TEMP B-TREE FOR GROUP BY|USE TEMP B-TREE FOR ORDER BY",               \
         "the requested groups"
+#define LISTS                                                                  \
+    "SCAN n USING COVERING INDEX|SCAN a|USE TEMP B-TREE FOR DISTINCT|" SORTS,  \
+        "a page of rows; 200 names of users, accounts, partitions, findings"
+#define HOME                                                                   \
+    "USE TEMP B-TREE FOR GROUP BY|USE TEMP B-TREE FOR count|SCAN j USING "     \
+    "INDEX job_open|SCAN a USING "                                             \
+    "COVERING INDEX assoc_|SCAN record_refused|" SORTS,                        \
+        "jobs of the days that are shown, jobs that have not ended, names"
+#define WAITING                                                                \
+    "USE TEMP B-TREE FOR GROUP BY|USE TEMP B-TREE FOR ORDER BY",               \
+        "jobs that wait"
 #define ASSOCS SORTS, "names, not jobs"
 
 static const struct plan_request plan_requests[] = {
@@ -187,23 +198,30 @@ static const struct plan_request plan_requests[] = {
     {"ada", "/api/jobs?from=1700000000", BY_USER, NULL, NULL, NULL, 0},
     {"ada", "/api/jobs?account=phys", BY_USER, NULL, NULL, NULL, 0},
     {"boss", "/api/jobs", BY_USER, NULL, NULL, NULL, 0},
-    {"ada", "/jobs", BY_USER, NULL, NULL, NULL, 0},
-    {"ada", "/jobs?sort=cpus&finding=x", BY_USER,
-     "USE TEMP B-TREE FOR ORDER BY", "the rows of a page", NULL, 0},
-    {"boss", "/jobs?sort=energy_joules&" YEAR, BY_TIME,
-     "USE TEMP B-TREE FOR ORDER BY", "the rows of a page", NULL, 0},
-    {"lead", "/jobs", BY_ACCOUNT, BRANCHES, NULL, 0},
-    {"boss", "/jobs?name=on", BY_TIME, NULL, NULL, NULL, 0},
+    {"ada", "/jobs", BY_USER, LISTS, NULL, 0},
+    {"ada", "/jobs?sort=cpus&finding=x", BY_USER, LISTS, NULL, 0},
+    {"boss", "/jobs?sort=energy_joules&" YEAR, BY_TIME, LISTS, NULL, 0},
+    {"lead", "/jobs", BY_ACCOUNT, LISTS, NULL, 0},
+    {"boss", "/jobs?name=on", BY_TIME, LISTS, NULL, 0},
+    {"ada", "/find?q=nothing", "assoc_user (user=?)", NULL, NULL, NULL, 303},
+    {"boss", "/find?q=nothing", "sqlite_autoindex_partition_1", "SCAN a",
+     "combinations of names, not jobs", NULL, 303},
+    {"ada", "/home", BY_USER, HOME, NULL, 0},
+    {"lead", "/home", BY_USER, HOME, NULL, 0},
+    {"boss", "/home", "job_open", HOME, NULL, 0},
+    {"ada", "/nodes", BY_USER, HOME, NULL, 0},
+    {"boss", "/nodes", BY_TIME, HOME, NULL, 0},
+    {"ada", "/nodes/n1", BY_USER, HOME, NULL, 0},
+    {"boss", "/nodes/n1", BY_TIME, HOME, NULL, 0},
     {"ada", "/jobs/2", BY_ID, FEW, NULL, 0},
     {"ada", "/jobs/2/curve.svg", BY_ID, NULL, NULL, NULL, 503},
     {"ada", "/findings", BY_USER, GROUPS, NULL, 0},
     {"boss", "/findings?" YEAR, BY_TIME, GROUPS, NULL, 0},
     {"ada", "/api/v1/findings?cursor=1800000000.9.1&" YEAR, BY_USER, NULL, NULL,
      NULL, 0},
-    {"ada", "/queue", BY_USER, NULL, NULL, NULL, 0},
-    {"lead", "/queue", BY_ACCOUNT, BRANCHES, NULL, 0},
-    {"boss", "/queue", "j USING INDEX job_open (cluster=?", SORTS,
-     "few jobs wait", NULL, 0},
+    {"ada", "/queue", BY_USER, WAITING, NULL, 0},
+    {"lead", "/queue", BY_ACCOUNT, WAITING, NULL, 0},
+    {"boss", "/queue", "j USING INDEX job_open (cluster=?", WAITING, NULL, 0},
     {"ada", "/compare?job=2", BY_ID, FEW, NULL, 0},
     {"ada", "/usage", "assoc_user (user=?)", GROUPS, NULL, 0},
     {"ada", "/api/v1/usage?group_by=faculty&" YEAR, "assoc_user (user=?)",

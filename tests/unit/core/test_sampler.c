@@ -46,7 +46,8 @@ static uint64_t start_of_one(void)
     for (int field = 2; field < 22 && at; field++)
         at = strchr(at + 1, ' ');
     assert_non_null(at);
-    assert_int_equal(sscanf(at, "%llu", &ticks), 1);
+    ticks = strtoull(at, NULL, 10);
+    assert_true(ticks > 0 || strncmp(at, " 0 ", 3) == 0);
     return ticks * (SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 

@@ -24,6 +24,7 @@ static int find_go(struct bj_call *c, const char *path, struct bj_slice name)
         bj_call_header(c, "Location", c->location);
         bj_call_header(c, "Cache-Control", "no-store");
     }
+    c->reply->body.failed |= to.failed;
     bj_buf_free(&to);
     return 0;
 }

@@ -157,6 +157,8 @@ static const char *units_of(const struct bj_snmp_column *c)
     };
     if (c->number->source == BJ_SNMP_AGE)
         return "milliseconds";
+    if (c->number->source == BJ_SNMP_ENERGY)
+        return names[BJ_UJ];
     return c->metric && c->number->source == BJ_SNMP_METRIC
                ? names[c->metric->unit]
                : NULL;

@@ -80,6 +80,10 @@ const struct bj_snmp_number bj_snmp_numbers[] = {
     METRIC(38, "process_open_fds"),
     METRIC(39, "process_max_fds"),
     METRIC(40, "process_start_time_seconds"),
+    TEXT(41, BJ_SNMP_ENERGY, 0, "NodeEnergyTotal",
+         "Measured energy of the node: the sum of bjNodeEnergy over all "
+         "components. Only where a meter measures the whole node, since the "
+         "sum is less than the node's energy elsewhere."),
 #undef HERE
 #define HERE BJ_SNMP_NODE_ENERGY
     INDEX(1, 0, "Component"),
@@ -202,6 +206,21 @@ const struct bj_snmp_number bj_snmp_numbers[] = {
     METRIC(4, "batchjob_collector_duration_seconds"),
     METRIC(5, "batchjob_collector_errors_total"),
     METRIC(6, "batchjob_collector_age_seconds"),
+#undef HERE
+#define HERE BJ_SNMP_GPU_THROTTLE
+    INDEX(1, 0, "Id"),
+    INDEX(2, 1, "Number"),
+    INDEX(3, 2, "Reason"),
+    TEXT(4, BJ_SNMP_KEY, 0, "Id", "UUID of the GPU."),
+    TEXT(5, BJ_SNMP_KEY, 1, "Number", "Number of the GPU, as in bjGpuNumber."),
+    TEXT(6, BJ_SNMP_KEY, 2, "Reason",
+         "Reason: idle, power_cap, sw_thermal, ..."),
+    TRUTH(7, "batchjob_gpu_throttle_active"),
+#undef HERE
+#define HERE BJ_SNMP_GPU_CONFLICTS
+    INDEX(1, 0, "Kind"),
+    TEXT(2, BJ_SNMP_KEY, 0, "Kind", "Kind: denied, stray, double, unresolved."),
+    METRIC(3, "batchjob_gpu_conflicts_total"),
 #undef HERE
 #define HERE BJ_SNMP_JOB
     INDEX(1, 0, "Id"),

@@ -1,5 +1,6 @@
 #include "snmp-agent/rows.h"
 
+#include "core/energy/ledger.h"
 #include "core/find/ident.h"
 
 #include <stdio.h>
@@ -244,11 +245,31 @@ static struct bj_slice text_of(const struct bj_snmp_rows *rows,
     }
 }
 
+/* The sum of all components; false: no meter measures the whole node, so
+ * that the component "other" is unknown. */
+static bool node_energy(const struct bj_snap *snap, uint64_t *ret)
+{
+    const struct bj_slice other =
+        bj_slice_str(bj_component_names[BJ_ENERGY_OTHER]);
+    const struct bj_energy_split *v = snap->node.energy.v;
+    bool whole = false;
+    *ret = 0;
+    for (size_t i = 0; i < snap->node.energy.n; i++) {
+        if (v[i].energy_uj == BJ_ABSENT)
+            continue;
+        *ret += v[i].energy_uj;
+        whole = whole || bj_slice_eq(v[i].sub.key[0], other);
+    }
+    return whole;
+}
+
 bool bj_snmp_rows_value(const struct bj_snmp_rows *rows,
                         const struct bj_snmp_column *c,
                         const struct bj_snmp_row *row, struct bj_value *ret)
 {
     *ret = (struct bj_value){.type = c->type};
+    if (c->number->source == BJ_SNMP_ENERGY)
+        return node_energy(rows->snap, &ret->number);
     if (!c->metric) {
         ret->text = text_of(rows, c, row);
         return ret->text.n > 0;

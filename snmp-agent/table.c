@@ -4,12 +4,12 @@
 #include <stdlib.h>
 
 enum {
-    NAME_BYTES = 128,
     /* Sizes of index columns.  A root of BJ_SNMP_BASE_MAX, four numbers of the
      * column, and for the longest index two lengths, JOB_ID and GPU_ID are
      * BJ_OID_MAX. */
     JOB_ID = 64,
     GPU_ID = 48,
+    GPU_NUMBER = 16,
     WORD = 32,
     ZONE_NAME = 64
 };
@@ -105,6 +105,27 @@ const struct bj_snmp_table bj_snmp_tables[BJ_SNMP_TABLES] = {
                            .size = sizeof(struct bj_collector_stat),
                            .keys = 1,
                            .key_max = {WORD}},
+    [BJ_SNMP_GPU_THROTTLE] = {.name = "bjGpuThrottle",
+                              .rows = "reasons why clocks of GPUs are "
+                                      "throttled",
+                              .is = "A reason, of a GPU",
+                              .group = BJ_SNMP_NODE,
+                              .number = 10,
+                              .metric = {"gpu_throttle"},
+                              LIST_OF_SNAP(gpu_reasons),
+                              .size = sizeof(struct bj_gpu_label),
+                              .keys = 3,
+                              .key_max = {GPU_ID, GPU_NUMBER, WORD}},
+    [BJ_SNMP_GPU_CONFLICTS] = {.name = "bjGpuConflicts",
+                               .rows = "conflicting assignments of GPUs",
+                               .is = "A kind of conflict",
+                               .group = BJ_SNMP_NODE,
+                               .number = 11,
+                               .metric = {"gpu_conflicts"},
+                               LIST_OF_SNAP(gpu_conflicts),
+                               .size = sizeof(struct bj_gpu_label),
+                               .keys = 1,
+                               .key_max = {WORD}},
     [BJ_SNMP_JOB] = {.name = "bjJob",
                      .rows = "jobs on this node",
                      .is = "A job; one that has ended keeps its row, without "
@@ -161,18 +182,15 @@ static bool shows(const struct bj_snmp_table *s,
     return false;
 }
 
-/* The name of a metric as text in buf. */
+/* The name of a metric as text in buf; NULL: no memory. */
 static const char *table_metric_name(const struct bj_metric_table *t,
                                      const struct bj_metric *m,
-                                     char buf[NAME_BYTES])
+                                     struct bj_buf *buf)
 {
-    struct bj_buf b = {0};
-    bj_metric_prom_name(t, m, &b);
-    size_t n = b.len < NAME_BYTES ? b.len : NAME_BYTES - 1;
-    memcpy(buf, b.p ? b.p : "", n);
-    buf[n] = '\0';
-    bj_buf_free(&b);
-    return buf;
+    buf->len = 0;
+    bj_metric_prom_name(t, m, buf);
+    bj_buf_put(buf, "", 1);
+    return buf->failed ? NULL : buf->p;
 }
 
 /* The type of the values of a metric: levels that fit are Gauge32, which
@@ -184,25 +202,30 @@ static enum bj_value_type type_of(const struct bj_metric *m)
     return m->kind == BJ_GAUGE && small ? BJ_VALUE_GAUGE32 : BJ_VALUE_COUNTER64;
 }
 
-static void find_metric(struct bj_snmp_column *c)
+/* Find the metric of a column, if it exists; false: no memory. */
+static bool find_metric(struct bj_snmp_column *c, struct bj_buf *buf)
 {
-    char name[NAME_BYTES];
     for (size_t i = 0; i < bj_metric_ntables; i++) {
         const struct bj_metric_table *t = &bj_metric_tables[i];
-        for (size_t k = 0; shows(c->table, t) && k < t->nrows; k++)
-            if (strcmp(table_metric_name(t, &t->rows[k], name),
-                       c->number->name) == 0) {
-                c->metrics = t;
-                c->metric = &t->rows[k];
-                c->off = t->rows_off + t->rows[k].off + (t->list ? 0 : t->off);
-                c->type = type_of(c->metric);
-                return;
-            }
+        for (size_t k = 0; shows(c->table, t) && k < t->nrows; k++) {
+            const char *name = table_metric_name(t, &t->rows[k], buf);
+            if (!name)
+                return false;
+            if (strcmp(name, c->number->name) != 0)
+                continue;
+            c->metrics = t;
+            c->metric = &t->rows[k];
+            c->off = t->rows_off + t->rows[k].off + (t->list ? 0 : t->off);
+            c->type = type_of(c->metric);
+            return true;
+        }
     }
+    return true;
 }
 
-static void make_column(const struct bj_snmp_number *number,
-                        struct bj_snmp_column *ret)
+/* False: no memory. */
+static bool make_column(const struct bj_snmp_number *number,
+                        struct bj_snmp_column *ret, struct bj_buf *buf)
 {
     const struct bj_snmp_table *t = &bj_snmp_tables[number->table];
     *ret = (struct bj_snmp_column){.number = number,
@@ -217,13 +240,15 @@ static void make_column(const struct bj_snmp_number *number,
     switch (number->source) {
     case BJ_SNMP_METRIC:
     case BJ_SNMP_TRUTH:
-        find_metric(ret);
+        if (!find_metric(ret, buf))
+            return false;
         break;
     case BJ_SNMP_AGE:
     case BJ_SNMP_REFUSED:
         ret->type = BJ_VALUE_GAUGE32;
         break;
     case BJ_SNMP_UNSENT:
+    case BJ_SNMP_ENERGY:
         ret->type = BJ_VALUE_COUNTER64;
         break;
     default:
@@ -231,6 +256,7 @@ static void make_column(const struct bj_snmp_number *number,
     }
     if (number->source == BJ_SNMP_TRUTH || number->source == BJ_SNMP_PASSED)
         ret->type = BJ_VALUE_INTEGER;
+    return true;
 }
 
 /* Numbers of a table are 1, 2, 3, ..., and each metric exists. */
@@ -263,21 +289,22 @@ static int check_numbers(const struct columns *c, struct bj_err *err)
 
 /* Each metric of a table has one number. */
 static int check_metrics(const struct columns *all,
-                         const struct bj_snmp_table *s, struct bj_err *err)
+                         const struct bj_snmp_table *s, struct bj_buf *buf,
+                         struct bj_err *err)
 {
-    char name[NAME_BYTES];
     for (size_t i = 0; i < bj_metric_ntables; i++) {
         const struct bj_metric_table *t = &bj_metric_tables[i];
         for (size_t k = 0; shows(s, t) && k < t->nrows; k++) {
             unsigned n = 0;
             for (size_t c = 0; c < all->n; c++)
                 n += all->v[c].table == s && all->v[c].metric == &t->rows[k];
-            if (n != 1)
-                return bj_err_set(err, -EINVAL,
-                                  "numbers.c: %s has %u numbers in %s, not "
-                                  "one; append a line with the next number",
-                                  table_metric_name(t, &t->rows[k], name), n,
-                                  s->name);
+            if (n == 1)
+                continue;
+            const char *name = table_metric_name(t, &t->rows[k], buf);
+            return bj_err_set(err, -EINVAL,
+                              "numbers.c: %s has %u numbers in %s, not "
+                              "one; append a line with the next number",
+                              name ? name : "a metric", n, s->name);
         }
     }
     return 0;
@@ -287,15 +314,19 @@ static int check_metrics(const struct columns *all,
 static int columns_make(const struct bj_snmp_number *numbers, size_t n,
                         struct columns *ret, struct bj_err *err)
 {
+    struct bj_buf name = {0};
     int r = 0;
     *ret = (struct columns){calloc(n, sizeof(*ret->v)), n};
     if (!ret->v)
         return bj_err_set(err, -ENOMEM, "columns of the MIB");
-    for (size_t i = 0; i < n; i++)
-        make_column(&numbers[i], &ret->v[i]);
-    r = check_numbers(ret, err);
+    for (size_t i = 0; i < n && r == 0; i++)
+        if (!make_column(&numbers[i], &ret->v[i], &name))
+            r = bj_err_set(err, -ENOMEM, "columns of the MIB");
+    if (r == 0)
+        r = check_numbers(ret, err);
     for (unsigned t = 0; t < BJ_SNMP_TABLES && r == 0; t++)
-        r = check_metrics(ret, &bj_snmp_tables[t], err);
+        r = check_metrics(ret, &bj_snmp_tables[t], &name, err);
+    bj_buf_free(&name);
     if (r < 0) {
         free(ret->v);
         *ret = (struct columns){0};

@@ -33,6 +33,8 @@ enum bj_snmp_table_id {
     BJ_SNMP_GPU,
     BJ_SNMP_GPU_SOURCE,
     BJ_SNMP_COLLECTOR,
+    BJ_SNMP_GPU_THROTTLE,
+    BJ_SNMP_GPU_CONFLICTS,
     BJ_SNMP_JOB,
     BJ_SNMP_JOB_GPU,
     BJ_SNMP_JOB_ENERGY,
@@ -40,7 +42,7 @@ enum bj_snmp_table_id {
     BJ_SNMP_TABLES
 };
 
-enum { BJ_SNMP_KEYS = 2 }; /* most index columns of a table */
+enum { BJ_SNMP_KEYS = 3 }; /* most index columns of a table */
 
 struct bj_snmp_table {
     const char *name;       /* "bjJob": its columns begin with it */
@@ -68,6 +70,7 @@ enum bj_snmp_source {
     BJ_SNMP_IDENTITY, /* a field of the identity of the job, */
     BJ_SNMP_MODEL,    /* the model of a GPU, */
     BJ_SNMP_ADDRESS,  /* its PCI address */
+    BJ_SNMP_ENERGY,   /* a scalar: energy of the node, */
     BJ_SNMP_VERSION,  /* scalars of the program: its version, */
     BJ_SNMP_CLUSTER,  /* the cluster, */
     BJ_SNMP_AGE,      /* age of the snapshot in milliseconds, */

@@ -216,7 +216,7 @@ def compare(exporter_page, collectd_page):
 
 # Metrics without a place in the MIB: too many rows for SNMP, or of no use there.
 NOT_BY_SNMP = re.compile(
-    r"batchjob_(step|task)_|batchjob_job_(core|device|hugetlb|state|exe|place|gpu_engine)_|batchjob_gpu_(conflicts_total|throttle_active)$"
+    r"batchjob_(step|task)_|batchjob_job_(core|device|hugetlb|state|exe|place|gpu_engine)_"
     r"|batchjob_(job|gpu|build|node_energy|emission)\w*_info$|batchjob_(emission|carbon)_|batchjob_cluster_")
 
 

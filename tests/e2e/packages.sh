@@ -66,13 +66,14 @@ git rev-parse -q --verify HEAD >/dev/null || skip_all "not a git checkout"
 test_packages deb dh
 # --check evaluates every task without changing anything.
 if command -v ansible-playbook >/dev/null; then
-    for f in compute head login; do
+    for f in compute snmp head login; do
         printf '[%s]\n%s ansible_connection=local ansible_python_interpreter=/usr/bin/python3\n' $f host-$f
     done >"$tmp/hosts"
     cat >"$tmp/vars.yml" <<-END
 		ansible_become: false
 		batchjob_packages: $tmp/build/packages/deb
 		batchjob_exporter: {web: {listen-address: [":9010"]}}
+		batchjob_snmp: {snmp: {notify: [job-oom, gpu]}}
 		batchjob_clusters: {cluster: {name: alpha, sacct: {history: 30d}}}
 		batchjob_stats_server: {access: {admins: [root]}}
 		batchjob_web: {basic_auth_users: {grafana: hash}}
@@ -81,7 +82,7 @@ if command -v ansible-playbook >/dev/null; then
 	END
     check "the Ansible role runs in check mode" env LC_ALL=C.UTF-8 ANSIBLE_LOCAL_TEMP="$tmp/ansible" \
         ansible-playbook --check -i "$tmp/hosts" -e "@$tmp/vars.yml" packaging/ansible/site.yml
-    is "the Ansible role runs on all hosts" "$(grep -cE 'failed=0 ' "$tmp/check.out")" 3
+    is "the Ansible role runs on all hosts" "$(grep -cE 'failed=0 ' "$tmp/check.out")" 4
 else
     skip "the Ansible role runs in check mode" "not installed: ansible-playbook"
 fi

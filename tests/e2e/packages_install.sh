@@ -118,6 +118,15 @@ for i in range(40):
 PY
 }
 # All that the installed batchjob_acct shows of the jobs in the store, as CSV.
+# Without snmpd the sub-agent runs, and tries again to connect.
+sub_agent_starts() {
+    as_unit_prefix=exec as_unit "$root" batchjob_snmp 61235:61235 >"$tmp/snmp.log" 2>&1 &
+    on_exit stop $!
+    wait_for 60 grep -q "no session with the master agent at /var/agentx/master" "$tmp/snmp.log"
+    check "batchjob_snmp starts under its unit, and names the socket of snmpd" \
+        grep -q "no session with the master agent at /var/agentx/master" "$tmp/snmp.log"
+    check "it runs on" kill $!
+}
 figures() { inside runuser -u batchjob -- batchjob_acct --since=2026-01-01 --output=csv --format=all; }
 records_arrive() {
     local spool=$root/var/spool/batchjob gid uid n
@@ -153,20 +162,23 @@ records_arrive() {
 }
 page_has() { curl -s "http://127.0.0.1:$port/metrics" | grep -q "$1"; }
 records_arrive
+[ ! -e "$root/usr/bin/batchjob_snmp" ] || sub_agent_starts
 
 # --- upgrade, removal and purge of the Debian packages -----------------------
 
-# The cluster's exporter and the import run without being enabled; the server is enabled
-# but stopped.
-for u in batchjob_exporter_cluster batchjob_stats_db; do : >"$units/active/$u"; done
+# The cluster's exporter, the sub-agent and the import run without being enabled; the
+# server is enabled but stopped.
+snmp=
+[ ! -e "$root/usr/bin/batchjob_snmp" ] || snmp=batchjob_snmp # the older packages have it
+for u in batchjob_exporter_cluster $snmp batchjob_stats_db; do : >"$units/active/$u"; done
 inside env DPKG_MAINTSCRIPT_PACKAGE=batchjob-stats deb-systemd-helper enable batchjob_stats_server.service
 echo "# of the site" >>"$root/etc/batchjob/stats_db.yml"
 forget
 check "the packages upgrade" install packages
 is "all packages are upgraded" "$(versions)" "$version installed"
 is "the services that ran are restarted, and no other" "$(calls)" \
-    "restart batchjob_exporter restart batchjob_exporter_cluster restart batchjob_stats_db"
-is "the same services run" "$(running)" "batchjob_exporter batchjob_exporter_cluster batchjob_stats_db collectd"
+    "restart batchjob_exporter restart batchjob_exporter_cluster${snmp:+ restart $snmp} restart batchjob_stats_db"
+is "the same services run" "$(running)" "batchjob_exporter batchjob_exporter_cluster${snmp:+ $snmp} batchjob_stats_db collectd"
 check "the upgrade keeps the site's configuration" grep -qx "# of the site" "$root/etc/batchjob/stats_db.yml"
 the_store_is_upgraded() {
     [ -s "$root/var/lib/batchjob/stats.db" ] || { skip "the store is upgraded" "no control groups"; return; }
@@ -194,7 +206,7 @@ leave data
 forget
 # shellcheck disable=SC2086
 check "the packages are removed" inside dpkg --remove $names
-is "the running services are stopped" "$(calls)" "stop batchjob_exporter stop batchjob_exporter_cluster stop batchjob_stats_db"
+is "the running services are stopped" "$(calls)" "stop batchjob_exporter stop batchjob_exporter_cluster${snmp:+ stop $snmp} stop batchjob_stats_db"
 check "removal keeps the configuration" [ -e "$root/etc/batchjob/stats_db.yml" ]
 is "the plugin's configuration stays, and collectd does not read it" "$(cd "$root/etc/collectd/collectd.conf.d" &&
     ls | grep batchjob)" batchjob.conf.removed
@@ -237,19 +249,19 @@ rpms() {
     is "the directory of final records has its mode and owner" "$(inside stat -c '%a %U %G' /var/spool/batchjob)" "2770 root batchjob"
     is "the directory of the store has its mode and owner" "$(inside stat -c '%a %U %G' /var/lib/batchjob)" "750 batchjob batchjob"
     is "the server's configuration has its mode and group" "$(inside stat -c '%a %G' /etc/batchjob/stats_server.yml)" "640 batchjob"
-    for u in batchjob_exporter batchjob_stats_db batchjob_slurm_access.timer; do : >"$units/active/$u"; done
+    for u in batchjob_exporter batchjob_snmp batchjob_stats_db batchjob_slurm_access.timer; do : >"$units/active/$u"; done
     echo "# of the site" >>"$root/etc/batchjob/stats_db.yml"
     forget
     # shellcheck disable=SC2086
     check "the RPMs upgrade" tool --force-debian --nodeps -U $new
     is "the services that ran are restarted, and no other" "$(calls)" \
-        "restart batchjob_exporter restart batchjob_slurm_access.timer restart batchjob_stats_db"
+        "restart batchjob_exporter restart batchjob_slurm_access.timer restart batchjob_snmp restart batchjob_stats_db"
     check "the upgrade keeps the site's configuration" grep -qx "# of the site" "$root/etc/batchjob/stats_db.yml"
     leave data
     forget
     # shellcheck disable=SC2046
     check "the RPMs are removed" tool --force-debian --nodeps -e $(tool -qa 'batchjob*')
-    is "the running services are stopped" "$(calls)" "stop batchjob_exporter stop batchjob_slurm_access.timer stop batchjob_stats_db"
+    is "the running services are stopped" "$(calls)" "stop batchjob_exporter stop batchjob_slurm_access.timer stop batchjob_snmp stop batchjob_stats_db"
     check "the store's data is the same" cmp "$root/etc/hostname" "$root/var/lib/batchjob/stats.db"
     is "removal keeps the changed configuration" "$(cd "$root/etc/batchjob" && echo *)" "stats_db.yml.rpmsave"
 }

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Runs the commands and writes the files of docs/quickstart.md exactly as they are there.
+"""Runs the commands and writes the files of docs/quickstart.md, and of the start of docs/snmp.md, exactly as they
+are there.
 
 Its fenced blocks are marked with a language, the role of the host, and for files
 the path:  ```sh node    ```yaml management /etc/batchjob/cluster.yml
 
-  quickstart.py check        the packages have every command and file that the page names
+  quickstart.py check        the packages have every command and file that the pages name
   quickstart.py print ROLE   the commands of a role
-  quickstart.py walk [collectd]
+  quickstart.py walk [collectd|snmp]
                              run the blocks for a site with the exporter, and then those
                              that move its store to PostgreSQL (docs/scale.md); or the blocks
-                             for a site with collectd.  Needs root, a machine with systemd,
+                             for a site with collectd; or those of docs/snmp.md.  Needs root, a machine with systemd,
                              Slurm, Prometheus and PostgreSQL, and the packages in the
                              current directory
 """
@@ -29,6 +30,7 @@ from tap import check, plan, same  # noqa: E402
 HERE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PAGE = os.path.join(HERE, "docs/quickstart.md")
 SCALE = os.path.join(HERE, "docs/scale.md")
+SNMP = os.path.join(HERE, "docs/snmp.md")
 # Replacements for the names of the page: here all hosts are one machine.
 SITE = {"alpha": "sandbox", "PROMETHEUS": "127.0.0.1", "node001": "localhost", "node002": "127.0.0.1"}
 BOTH = {"slurm", "query", "management", "grafana"}
@@ -36,7 +38,8 @@ WALKS = {"exporter": BOTH | {"node", "prometheus", "cluster"}, "collectd": BOTH 
 # Ports on which the programs and collectd listen.
 PORTS = {"exporter": [9010, 9011, 9020], "collectd": [9020, 9103]}
 UNITS = {"exporter": ["batchjob_exporter", "batchjob_exporter_cluster", "batchjob_stats_db", "batchjob_stats_server"],
-         "collectd": ["collectd", "batchjob_stats_db", "batchjob_stats_server"]}
+         "collectd": ["collectd", "batchjob_stats_db", "batchjob_stats_server"],
+         "snmp": ["snmpd", "batchjob_snmp"]}
 PASSWORD = "secret"
 
 
@@ -69,14 +72,17 @@ def packaged():
 
 
 def check_page():
-    """The packages have the files, commands and units that the page names; links are valid."""
-    with open(PAGE, encoding="utf-8") as f:
-        text = f.read()
-    marked = list(blocks())
-    same({b[1] for b in marked}, {"build", "login", "login_key", "plugin"}.union(*WALKS.values()), "the page's blocks have the expected roles")
+    """The packages have the files, commands and units that the pages name; links are valid."""
+    text = ""
+    for page in (PAGE, SNMP):
+        with open(page, encoding="utf-8") as f:
+            text += f.read()
+    marked = [*blocks(), *blocks(SNMP)]
+    same({b[1] for b in marked}, {"build", "login", "login_key", "plugin", "snmp"}.union(*WALKS.values()),
+         "the pages' blocks have the expected roles")
     prose = re.sub(r"^ *```.*?^ *```$", "", text, flags=re.M | re.S)
     check(text.count("```") == 2 * len(marked) and not re.search(r"^    \S", prose, re.M),
-          "every block of the page is marked", f"{text.count('```')} fences, {len(marked)} blocks")
+          "every block of the pages is marked", f"{text.count('```')} fences, {len(marked)} blocks")
     have = packaged()
     names = set(re.findall(r"/usr/share/batchjob/[\w./*-]+\w", text))
     names |= set(re.findall(r"/usr/share/doc/[\w./*-]+\w", text))
@@ -84,7 +90,7 @@ def check_page():
     names |= {"/usr/bin/" + p for p in re.findall(r"^(?:.* )?(batchjob_(?:acct|stats_db)) [a-z-]", text, re.M)}
     for unit in re.findall(r"systemctl [a-z]+(?: --now)? ([\w.]+\w)", text):
         names.add("/" + (unit if "." in unit else unit + ".service"))
-    names -= {"/collectd.service"}
+    names -= {"/collectd.service", "/snmpd.service"}
     names -= {n for n in names if n.startswith("/etc/batchjob/server.")}  # the site's certificate
     for name in sorted(names):
         check(os.path.dirname(name) in have or fnmatch.filter(have, name)
@@ -161,6 +167,10 @@ class Walk:
             return ["anna"]
         if command.startswith("batchjob_acct report"):
             return [self.jobs[0]]
+        if command.startswith("snmpwalk"):
+            return ["bjVersion.0", "bjNodeCpus.0"]
+        if command.startswith("snmptable"):
+            return self.jobs
         if "write-access" in command:
             return ["access rules"]
         return []
@@ -294,7 +304,7 @@ class Walk:
             if path:
                 self.write(language, path, lines)
                 continue
-            for line in lines:
+            for line in re.sub(r"\\\n *", "", "\n".join(lines)).splitlines():
                 command = self.substitute(command_of(line))
                 if "prolog'" in command:
                     self.submit()
@@ -304,6 +314,10 @@ class Walk:
 
     def all(self):
         self.submit()
+        if self.kind == "snmp":
+            self.follow(SNMP, {"snmp"})
+            self.units()
+            return
         self.follow(PAGE, WALKS[self.kind])
         self.ports()
         self.dashboards()

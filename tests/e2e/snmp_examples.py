@@ -11,7 +11,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import urllib.request
 from decimal import Decimal
 
@@ -325,23 +324,29 @@ def schema(template):
 
 
 class Site:
-    def __init__(self, folder):
+    def __init__(self, folder, loaded):
         self.folder = folder
+        self.template = loaded["zabbix.yaml"]["zabbix_export"]["templates"][0]
+        self.module = loaded["snmp_exporter.yml"]["modules"]["batchjob"]
         self.mib = snmp_lib.read_mib(snmp_lib.MIB, BASE)
         self.tree = Tree(folder)
         for n in range(MANY):
             self.tree.add(str(1000 + n), n, holes=("memory.peak",) if n % 3 == 0 else ())
-        self.master = Daemon(folder + "/snmpd").start()
+        self.master = Daemon(folder + "/snmpd")
         port = free_ports(1)
+        self.url = "http://127.0.0.1:%d/metrics" % port
         self.exporter = Process([snmp_lib.O + "/batchjob_exporter", *self.tree.options(),
-                                 "--web.listen-address=127.0.0.1:%d" % port], folder + "/exporter.log").start()
+                                 "--web.listen-address=127.0.0.1:%d" % port], folder + "/exporter.log")
         self.agent = Process([snmp_lib.O + "/batchjob_snmp", *self.tree.options(), "--sample.interval=0.2",
-                              "--agentx.socket=" + self.master.socket], folder + "/agent.log").start()
-        url = "http://127.0.0.1:%d/metrics" % port
+                              "--agentx.socket=" + self.master.socket], folder + "/agent.log")
         self.started = [self.agent, self.exporter, self.master]
+
+    def start(self):
+        for p in reversed(self.started):
+            p.start()
         until(lambda: len(self.walk(self.mib["bjJobId"].oid)) == MANY)
-        until(lambda: not snmp_lib.differences(snmp_lib.read_page(url), self.walk(BASE), self.mib))
-        self.page = snmp_lib.read_page(url)
+        until(lambda: not snmp_lib.differences(snmp_lib.read_page(self.url), self.walk(BASE), self.mib))
+        self.page = snmp_lib.read_page(self.url)
         self.want = snmp_lib.expected(self.page, self.mib)[0]
 
     def walk(self, oid):
@@ -359,8 +364,9 @@ def changes(o):
     return re.match(snmp_lib.ANY_VALUE, o.reference or "bjPass")
 
 
-def test_zabbix(site, template):
+def test_zabbix(site):
     """Send the queries of the template and process the replies as Zabbix does."""
+    template = site.template
     by_oid = {o.oid: o for o in site.mib.values()}
     missing, wrong, compared = [], [], 0
     walks = {}
@@ -408,8 +414,8 @@ def test_zabbix(site, template):
     check(not wrong and compared > 5 * MANY, "what Zabbix gets is what the exporter shows (%d values)" % compared, *wrong[:10])
 
 
-def test_exporter(site, config):
-    module = config["modules"]["batchjob"]
+def test_exporter(site):
+    module = site.module
     by_oid = {o.oid: o for o in site.mib.values()}
     values = {o: v for root in module["walk"] for o, v in site.walk(snmp_lib.numbers(root)).items()}
     known = {snmp_lib.numbers(m["oid"]) for m in module["metrics"]}
@@ -500,17 +506,7 @@ def main():
     if snmp_lib.missing():
         skip("what the examples query exists", "not installed: " + snmp_lib.missing())
         return plan()
-    folder = tempfile.mkdtemp(prefix="bj-e2e.")
-    site = None
-    try:
-        site = Site(folder)
-        test_zabbix(site, template)
-        test_exporter(site, loaded["snmp_exporter.yml"])
-        return plan()
-    finally:
-        if site:
-            site.stop()
-        shutil.rmtree(folder, ignore_errors=True)
+    return snmp_lib.run(lambda folder: Site(folder, loaded), test_zabbix, test_exporter)
 
 
 if __name__ == "__main__":

@@ -6,12 +6,14 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from decimal import Decimal
 
 import energy
 from ports import free_ports
 from prom import parse
+from tap import check, plan
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
@@ -34,6 +36,32 @@ def until(what, seconds=60):
         if result or time.monotonic() > end:
             return result
         time.sleep(0.05)
+
+
+def eventually(what, description, *details):
+    """A check that may need some time; returns the seconds.  Details are functions, called at the end."""
+    start = time.monotonic()
+    check(until(what), description, *(d() for d in details))
+    return time.monotonic() - start
+
+
+def run(make, *parts):
+    """Run the parts, or those that the command line names, with a site in a folder of its own; KEEP=1 keeps it."""
+    folder = tempfile.mkdtemp(prefix="bj-e2e.")
+    site = make(folder)
+    try:
+        site.start()
+        for part in [p for p in parts if p.__name__ in sys.argv[1:]] or parts:
+            start = time.monotonic()
+            part(site)
+            print("# %s: %.0f s" % (part.__name__, time.monotonic() - start), flush=True)
+        return plan()
+    finally:
+        site.stop()
+        if os.environ.get("KEEP"):
+            print("# kept " + folder)
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def numbers(text):
@@ -103,11 +131,21 @@ class Process:
         with open("/proc/%d/status" % self.pid) as f:
             return int(re.search(r"VmRSS:\s+(\d+)", f.read()).group(1))
 
-    def cpu(self):
-        """CPU time in seconds."""
-        with open("/proc/%d/stat" % self.pid) as f:
-            fields = f.read().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    def holds(self, text):
+        """Whether it has a file open whose path contains the text."""
+        folder = "/proc/%d/fd" % self.pid
+        for fd in os.listdir(folder):
+            try:
+                if text in os.readlink(folder + "/" + fd):
+                    return True
+            except OSError:  # closed meanwhile
+                pass
+        return False
+
+    def check_reports(self):
+        """The sanitizers have found nothing."""
+        reports = [w for w in ("AddressSanitizer", "runtime error", "LeakSanitizer") if w in self.text()]
+        check(not reports, "no report of a sanitizer", self.text()[-3000:])
 
 
 class Daemon(Process):
@@ -407,7 +445,17 @@ def differences(samples, walk, mib):
     for o in sorted(want.keys() & numeric.keys()):
         if want[o] != numeric[o] and not re.match(ANY_VALUE, owner(o).reference):
             lines.append("%s: the page has %s, SNMP %s" % (name_of(o, mib), want[o], numeric[o]))
+    total = mib["bjNodeEnergyTotal"].oid + (0,)
+    if walk.get(total, (None, None))[1] != node_energy(samples):
+        lines.append("%s: %s, the sum of the page is %s" % (name_of(total, mib), walk.get(total), node_energy(samples)))
     return lines
+
+
+def node_energy(samples):
+    """The energy of the node in microjoules; None where no meter measures the whole node."""
+    parts = {labels["component"]: Decimal(text) * 10**6 for name, labels, text in samples
+             if name == "batchjob_node_energy_joules_total"}
+    return sum(parts.values()) if "other" in parts else None
 
 
 def read_page(url):

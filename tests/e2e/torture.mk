@@ -1,6 +1,6 @@
 # Programs in which an allocation fails on request, for torture.py.
 comma := ,
-TORTURE := $(addprefix $(O)/torture/,batchjob_exporter $(if $(HAVE_COLLECTD),plugin))
+TORTURE := $(addprefix $(O)/torture/,batchjob_exporter batchjob_snmp $(if $(HAVE_COLLECTD),plugin))
 ifdef HAVE_SQLITE
 TORTURE += $(addprefix $(O)/torture/,batchjob_stats_db batchjob_stats_server batchjob_acct)
 endif
@@ -8,6 +8,8 @@ TORTURE_OBJ := $(O)/tests/e2e/torture.o $(O)/tests/unit/lib/fail.o
 
 $(O)/torture/batchjob_exporter: LIBS_torture = $(LIBS_exporter)
 $(O)/torture/batchjob_exporter: $(call obj,$(exporter_SRC)) $(O)/libcore.a $(O)/libcarbon.a $(O)/libsched.a $(O)/libbase.a
+$(O)/torture/batchjob_snmp: LIBS_torture = $(LIBS_snmp)
+$(O)/torture/batchjob_snmp: $(O)/snmp-agent/main.o $(SNMP_LIBS)
 # The memory of the simulated collectd does not fail: torture_plugin.c.
 $(O)/torture/plugin: LIBS_torture = $(LIBS_core) $(LIBS_base) $(addprefix -Wl$(comma)--wrap=,plugin_dispatch_values meta_data_create \
 	meta_data_add_string plugin_register_data_set)

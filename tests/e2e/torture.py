@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Each allocation of a whole program fails once: a pass of the exporter and of the collectd plugin, an import,
-lists, reports and a PDF of batchjob_acct, requests to the server.
+"""Each allocation of a whole program fails once: a pass of the exporter and of the collectd plugin, passes of
+batchjob_snmp with walks of a simulated AgentX master, an import, lists, reports and a PDF of batchjob_acct, requests
+to the server.
 
   torture.py          40 random allocations of each program
   torture.py all      every allocation of each program; names: only of these
@@ -8,13 +9,14 @@ lists, reports and a PDF of batchjob_acct, requests to the server.
 
 The programs are those of the build with sanitizers.  None may crash or leak.  A program that succeeds prints what it
 prints without a failure, one that fails says that there is no memory; an import that failed is complete after the
-next one, and a server that refused a request answers the next one."""
+next one, a server that refused a request answers the next one, and a sub-agent connects again."""
 import http.client
 import os
 import random
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -23,6 +25,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
+import agentx  # noqa: E402
 import api_lib  # noqa: E402
 from tap import check, plan  # noqa: E402
 
@@ -276,6 +279,88 @@ def without_now(text):
     return re.sub(r"\b1\d{9}(?=\d{3}\b|\b)", lambda m: "NOW" if now - 3600 < int(m[0]) < now + 60 else m[0], text)
 
 
+class SubAgent:
+    """batchjob_snmp until a master has walked all values of jobs twice.  Each walk has values of these only, and a
+    sub-agent that has lost the connection connects again."""
+    own = True
+    want = None
+    base = agentx.ids("1.3.6.1.4.1.8072.9999.9999.9010")
+
+    def __call__(self, folder, at):
+        master = agentx.Master(os.path.join(folder, "agentx"))
+        words = ["batchjob_snmp", "--path.cgroupfs=" + TREE, "--no-collector.energy", "--energy.state-file=",
+                 "--sample.interval=0.2", "--agentx.socket=" + master.path]
+        log = open(os.path.join(folder, "log"), "w+b")
+        p = subprocess.Popen([os.path.join(SAN, words[0])] + words[1:], stderr=log, stdout=log,
+                             env=environment(at, folder), stdin=subprocess.DEVNULL)
+        try:
+            bad = self.walks(p, master, at)
+            if p.poll() is None:
+                p.send_signal(signal.SIGTERM)
+            rc = p.wait(PATIENCE)
+        finally:
+            if p.poll() is None:
+                p.kill()
+                p.wait()
+            master.close()
+            log.seek(0)
+            err = log.read().decode(errors="replace")
+            log.close()
+        sane(rc, err)
+        if bad or (rc != 0 and not NO_MEMORY.search(err)):
+            raise Bad("%s\n%s" % (bad or "a message about something else", err[-2000:]))
+        return rc
+
+    def walks(self, p, master, at):
+        """What is wrong with the walks, or None.  Where all further allocations fail, three that are incomplete are
+        enough.  Without a failure they show what is right."""
+        forever = at is not None and "+" in at
+        right = incomplete = 0
+        end = time.monotonic() + PATIENCE
+        peer = None
+        try:
+            while right < (2 if at else 6) and not (forever and incomplete >= 3):
+                if time.monotonic() > end:
+                    return "no complete walk in %d s" % PATIENCE
+                try:
+                    peer = peer or self.connect(p, master)
+                    if not peer:
+                        return None  # it has ended
+                    got = {(k, v) for part in (3, 4) for k, v in peer.walk(self.base + (part,)).items()}
+                except (OSError, ValueError) as e:
+                    if isinstance(e, ValueError):
+                        return "a malformed reply: %s" % e
+                    if peer:
+                        peer.close()
+                    peer, got = None, set()
+                if at is None and got:
+                    right, self.want = right if got == self.want else 0, got
+                if not got <= (self.want or set()):
+                    return "other values: %s" % sorted(got - self.want)[:5]
+                right, incomplete = (right + 1, incomplete) if got and got == self.want else (0, incomplete + 1)
+        finally:
+            if peer:
+                peer.close()
+        return None
+
+    @staticmethod
+    def connect(p, master):
+        """Wait for the sub-agent; None: it has ended."""
+        master.socket.settimeout(0.2)
+        while p.poll() is None:
+            try:
+                peer = master.accept()
+            except socket.timeout:
+                continue
+            try:
+                peer.welcome()
+                return peer
+            except OSError:
+                peer.close()
+                raise
+        return None
+
+
 # --- rounds ----------------------------------------------------------------------------------------------------------
 
 def numbers(case, folder, every):
@@ -336,7 +421,7 @@ def main():
         site.fill()
         job = site.db().execute("SELECT 'fake:' || jobid || ':' || submit FROM job WHERE \"end\" > start"
                                 " ORDER BY id").fetchone()[0]
-        cases = {"exporter": exporter(), "plugin": Plugin(), "import": Import(site),
+        cases = {"exporter": exporter(), "plugin": Plugin(), "snmp": SubAgent(), "import": Import(site),
                  "acct": Command(site, "--since=30d", "--format=all", "--output=csv"),
                  "report": Command(site, "report", job), "pdf": Pdf(site, "report", job, "--format=pdf"),
                  "server": api(site, job)}

@@ -280,6 +280,53 @@ static void lists(void **state)
     expect_number(name, BJ_VALUE_COUNTER64, 4294967296);
 }
 
+/* The reasons of a GPU differ in the last of three parts of the index. */
+static void gpu_states(void **state)
+{
+    (void)state;
+    static struct bj_gpu_label reasons[2] = {
+        {{{TEXT("G"), TEXT("0"), TEXT("idle")}}, 0},
+        {{{TEXT("G"), TEXT("0"), TEXT("pwr")}}, 1}};
+    static struct bj_gpu_label conflicts[1] = {{{{TEXT("denied")}}, 3}};
+    struct bj_snap *s = snap_new(0);
+    s->gpu_reasons = (struct bj_list){reasons, 2};
+    s->gpu_conflicts = (struct bj_list){conflicts, 1};
+    show(s);
+#define IDLE "1.71.1.48.4.105.100.108.101"
+#define POWER "1.71.1.48.3.112.119.114"
+    expect_number(ROOT ".1.10.1.7." IDLE, BJ_VALUE_INTEGER, 2);
+    expect_number(ROOT ".1.10.1.7." POWER, BJ_VALUE_INTEGER, 1);
+    expect_text(ROOT ".1.10.1.5." POWER, "0");
+    expect_text(ROOT ".1.10.1.6." POWER, "pwr");
+    expect_number(ROOT ".1.11.1.3.6.100.101.110.105.101.100",
+                  BJ_VALUE_COUNTER64, 3);
+}
+
+/* The sum of the components is shown only with a meter of the whole node. */
+static void whole_node(void **state)
+{
+    (void)state;
+    static struct bj_energy_split split[3];
+    const char *total = ROOT ".1.1.41.0";
+    memset(split, 0xff, sizeof(split));
+    split[0].sub = (struct bj_sub){{TEXT("cpu")}};
+    split[1].sub = (struct bj_sub){{TEXT("gpu")}};
+    split[2].sub = (struct bj_sub){{TEXT("other")}};
+    split[0].energy_uj = 5000000000;
+    for (int i = 0; i < 2; i++) {
+        struct bj_snap *s = snap_new(0);
+        split[2].energy_uj = i == 0 ? BJ_ABSENT : 0;
+        s->node.energy = (struct bj_list){split, 3};
+        show(s);
+        if (i == 0)
+            expect_type(total, BJ_VALUE_NO_INSTANCE);
+        else
+            expect_number(total, BJ_VALUE_COUNTER64, 5000000000);
+    }
+    show(snap_new(0));
+    expect_type(total, BJ_VALUE_NO_INSTANCE);
+}
+
 /* Rows older than the limit are not shown, only what the program itself knows.
  */
 static void stale(void **state)
@@ -388,7 +435,7 @@ static void numbers(void **state)
     /* A line less in the middle, or at the end of a table. */
     memcpy(list, bj_snmp_numbers, bj_snmp_nnumbers * sizeof(*list));
     size_t end = 0;
-    while (list[end].table == BJ_SNMP_SCALARS)
+    while (list[end].table <= BJ_SNMP_NODE_ENERGY) /* ends with metrics */
         end++;
     for (size_t cut = end - 2; cut < end; cut++) {
         memcpy(list, bj_snmp_numbers, cut * sizeof(*list));
@@ -424,6 +471,8 @@ int main(void)
         VIEW(hidden_labels),
         VIEW(refused_rows),
         VIEW(lists),
+        VIEW(gpu_states),
+        VIEW(whole_node),
         VIEW(stale),
         VIEW(any_name),
         cmocka_unit_test(numbers),

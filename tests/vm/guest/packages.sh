@@ -110,6 +110,29 @@ packages_upgrade() {
     equal "nothing failed" "$(systemctl list-units --failed --plain --no-legend 'batchjob*')" ""
 }
 
+# As docs/snmp.md describes.
+packages_snmp() {
+    equal "the sub-agent of snmpd is off" "$(systemctl is-enabled batchjob_snmp)" disabled
+    check "the example configures snmpd" install -m 600 /usr/share/batchjob/examples/snmp/snmpd.conf \
+        /etc/snmp/snmpd.conf.d/batchjob.conf
+    check "snmpd starts" timeout "$patience" systemctl restart snmpd
+    check "the sub-agent starts" timeout "$patience" systemctl enable --now batchjob_snmp
+    eventually "snmpd has the node" sub_agent_answers
+    # Installed again, it is restarted.
+    local before
+    before=$(pid_of batchjob_snmp)
+    check "the package is installed again" dpkg -i "$debs"/newer/batchjob-snmp_*.deb
+    equal "the sub-agent runs" "$(systemctl is-active batchjob_snmp)" active
+    check "as a new process" test "$before" != "$(pid_of batchjob_snmp)"
+    eventually "snmpd has the node again" sub_agent_answers
+    equal "nothing failed" "$(systemctl list-units --failed --plain --no-legend 'batchjob*' snmpd)" ""
+}
+sub_agent_answers() {
+    local root=.1.3.6.1.4.1.8072.9999.9999.9010
+    snmpget -v2c -c batchjob -m "" -Oqv localhost $root.1.1.1.0 $root.1.1.17.0 | tee "$tmp/snmp.out" |
+        grep -qx "\"$(batchjob_snmp --version | cut -d' ' -f2)\"" && ! grep -q "No Such" "$tmp/snmp.out"
+}
+
 # A service whose configuration is mended starts again, however often it could not.
 packages_cure() {
     local name unit conf
@@ -131,13 +154,14 @@ packages_remove() {
     # shellcheck disable=SC2086
     check "the packages are removed" dpkg --remove $names
     equal "nothing runs" "$(are active)" "inactive inactive inactive inactive"
+    equal "neither does the sub-agent" "$(systemctl is-active batchjob_snmp)" inactive
     equal "nothing failed" "$(systemctl list-units --failed --plain --no-legend 'batchjob*')" ""
     check "the store stays" test -s /var/lib/batchjob/stats.db
     # shellcheck disable=SC2086
     check "the packages are purged" dpkg --purge $names
     equal "purge leaves no unit" "$(find /etc/systemd/system -name 'batchjob*')" ""
     check "purge leaves the store" test -s /var/lib/batchjob/stats.db
-    rm -rf /var/lib/batchjob /var/spool/batchjob "$here/jobs/go.one"
+    rm -rf /var/lib/batchjob /var/spool/batchjob "$here/jobs/go.one" /etc/snmp/snmpd.conf.d/batchjob.conf
 }
 
 # A host that is no compute node: the masked exporter stays off when the package is installed.

@@ -172,12 +172,11 @@ static void put_findings(struct bj_buf *b, struct bj_slice names,
         if (at->filters)
             bj_buf_printf(b, "&amp;%s", at->filters);
         bj_buf_str(b, "\">");
-        struct bj_slice word;
-        for (bool first = true; bj_slice_field(&name, '_', &word);
-             first = false) {
-            bj_buf_str(b, first ? "" : " ");
-            bj_html_text(b, word);
-        }
+        struct bj_buf words = {0};
+        bj_show_finding(&words, name);
+        bj_html_text(b, (struct bj_slice){words.p, words.len});
+        b->failed |= words.failed;
+        bj_buf_free(&words);
         bj_buf_str(b, "</a>");
     }
     bj_buf_str(b, "</span>");
@@ -521,7 +520,7 @@ void bj_page_table_begin(struct bj_page_table *t, struct bj_buf *b,
     t->rows = t->most = 0;
     t->needs = t->link = NULL;
     t->sorted = (struct bj_slice){0};
-    t->ascending = false;
+    t->ascending = t->has_total = false;
     t->cells.row = page_put_row;
     t->cells.ctx = t;
     t->cells.text = (struct bj_buf){0};
@@ -541,7 +540,8 @@ static void put_total(void *ctx, const struct bj_cells *row)
             bj_page_value(t->b, k, row, &t->at);
         bj_buf_str(t->b, "</td>");
     }
-    bj_buf_str(t->b, "</tr></tfoot><tbody>\n");
+    bj_buf_str(t->b, "</tr></tfoot>\n");
+    t->has_total = true;
 }
 
 void bj_page_table_total(struct bj_page_table *t)
@@ -551,7 +551,9 @@ void bj_page_table_total(struct bj_page_table *t)
 
 void bj_page_table_end(struct bj_page_table *t, const char *none_text)
 {
-    if (t->rows > 0)
+    if (t->has_total)
+        bj_buf_str(t->b, "</table></div>\n");
+    else if (t->rows > 0)
         bj_widget_table_end(t->b);
     else
         put_none(t->b, none_text);

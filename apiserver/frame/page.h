@@ -97,6 +97,7 @@ struct bj_page_table {
     const char *link;
     struct bj_slice sorted;
     bool ascending;
+    bool has_total; /* the row of totals was written */
 };
 void bj_page_table_begin(struct bj_page_table *t, struct bj_buf *b,
                          const struct bj_page_column *columns,

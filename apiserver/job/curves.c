@@ -51,11 +51,17 @@ const char *bj_curves_none(const struct bj_call *c,
                               : NULL;
 }
 
+int bj_curves_prepare_whole(struct bj_call *c, const struct bj_visible_job *f,
+                            struct bj_curves *k)
+{
+    k->job = bj_curves_job(f);
+    return curves_prepare(c, f, BJ_SERIES_JOB, k);
+}
+
 int bj_curves_prepare(struct bj_call *c, const struct bj_visible_job *f,
                       struct bj_curves *k)
 {
-    k->job = bj_curves_job(f);
-    int r = curves_prepare(c, f, BJ_SERIES_JOB, k);
+    int r = bj_curves_prepare_whole(c, f, k);
     if (r == 0 && f->nodes != BJ_SQL_NULL && f->nodes > 1)
         r = curves_prepare(c, f, BJ_SERIES_NODE, k);
     if (r == 0 && f->gpus != BJ_SQL_NULL && f->gpus > 0)
@@ -235,50 +241,145 @@ static double map_use(const struct bj_chart *k, unsigned cells, double *ret)
     return known > 0 ? all / known : __builtin_nan("");
 }
 
-static void map_put_row(struct bj_buf *b, const struct bj_series_work *w,
-                        unsigned group)
+enum {
+    CELLS = 96,
+    DIFFERS = 20 /* percent from the median: a row stands out */
+};
+
+struct map_row {
+    unsigned group, cells;
+    double use[CELLS], mean, distance; /* NaN: not known */
+};
+
+static bool map_make_row(const struct bj_series_work *w, unsigned group,
+                         struct map_row *ret)
 {
-    enum { CELLS = 96 };
-    double use[CELLS];
     struct bj_arena arena = {0};
-    struct bj_buf name = {0};
     struct bj_chart k;
-    curves_name(&name, &w->s.group[group]);
-    b->failed |= name.failed;
-    if (bj_chart_make(&w->s, group, bj_chart_plans[w->s.by], w->start, &arena,
-                      &k)) {
-        const unsigned cells = k.points < CELLS ? k.points : CELLS;
-        const double mean = map_use(&k, cells, use);
-        bj_buf_str(b, "<tr><th scope=\"row\">");
-        bj_html_text(b, (struct bj_slice){name.p, name.len});
-        bj_buf_str(b, "</th><td class=\"st\">");
-        bj_widget_strip(b, use, cells);
-        bj_buf_str(b, "</td><td class=\"n\">");
-        if (bj_chart_known(mean))
-            bj_amount(b, BJ_AMOUNT_PERCENT, mean);
-        else
-            bj_buf_str(b, "–");
-        bj_buf_str(b, "</td></tr>\n");
-    } else {
-        b->failed = true;
+    *ret = (struct map_row){.group = group, .mean = __builtin_nan("")};
+    const bool made = bj_chart_make(&w->s, group, bj_chart_plans[w->s.by],
+                                    w->start, &arena, &k);
+    if (made) {
+        ret->cells = k.points < CELLS ? k.points : CELLS;
+        ret->mean = map_use(&k, ret->cells, ret->use);
     }
     bj_arena_free(&arena);
+    return made;
+}
+
+/* The median of the known means; NaN: none is known. */
+static double map_median(const struct map_row *row, unsigned n)
+{
+    double known[MULTIPLES];
+    unsigned k = 0;
+    for (unsigned i = 0; i < n; i++) {
+        unsigned at = k;
+        if (!bj_chart_known(row[i].mean))
+            continue;
+        for (; at > 0 && known[at - 1] > row[i].mean; at--)
+            known[at] = known[at - 1];
+        known[at] = row[i].mean;
+        k++;
+    }
+    return k == 0  ? __builtin_nan("")
+           : k % 2 ? known[k / 2]
+                   : (known[k / 2 - 1] + known[k / 2]) / 2;
+}
+
+/* Those that stand out first, the most different one of them the first; the
+ * others in their order. */
+static void map_sort(struct map_row *row, unsigned n)
+{
+    const double median = map_median(row, n);
+    for (unsigned i = 0; i < n; i++) {
+        const double d = row[i].mean - median;
+        row[i].distance = d >= DIFFERS ? d : d <= -DIFFERS ? -d : 0;
+    }
+    for (unsigned i = 1; i < n; i++) {
+        const struct map_row one = row[i];
+        unsigned at = i;
+        for (; at > 0 && (row[at - 1].distance < one.distance ||
+                          (row[at - 1].distance == one.distance &&
+                           one.distance > 0 && row[at - 1].mean > one.mean));
+             at--)
+            row[at] = row[at - 1];
+        row[at] = one;
+    }
+}
+
+static bool map_never_used(const struct map_row *r)
+{
+    for (unsigned i = 0; i < r->cells; i++)
+        if (bj_chart_known(r->use[i]) && r->use[i] >= 1)
+            return false;
+    return bj_chart_known(r->mean);
+}
+
+static void map_put_row(struct bj_buf *b, const struct bj_series_work *w,
+                        const struct map_row *r)
+{
+    const struct bj_samples_group *g = &w->s.group[r->group];
+    struct bj_buf name = {0};
+    curves_name(&name, g);
+    b->failed |= name.failed;
+    bj_buf_str(b, r->distance > 0 ? "<tr class=\"odd\"><th scope=\"row\">"
+                                  : "<tr><th scope=\"row\">");
+    bj_buf_str(b, "<a href=\"../nodes/");
+    bj_url_text(b, g->node);
+    bj_buf_str(b, "\">");
+    bj_html_text(b, (struct bj_slice){name.p, name.len});
+    bj_buf_str(b, "</a></th><td class=\"st\">");
+    bj_widget_strip(b, r->use, r->cells);
+    bj_buf_str(b, "</td><td class=\"n\">");
+    if (bj_chart_known(r->mean))
+        bj_amount(b, BJ_AMOUNT_PERCENT, r->mean);
+    else
+        bj_buf_str(b, "–");
+    bj_buf_str(b, "</td><td>");
+    if (map_never_used(r))
+        bj_widget_mark(b, BJ_LOOK_WARN, bj_slice_str(bj_local("never used")));
+    bj_buf_str(b, "</td></tr>\n");
     bj_buf_free(&name);
+}
+
+/* The times since the start, below the rows. */
+static void map_put_axis(struct bj_buf *b, const struct bj_series_work *w)
+{
+    enum { TICKS = 6 };
+    const int64_t span = (int64_t)w->s.points * w->s.step,
+                  tick = bj_chart_time_tick(span, TICKS);
+    bj_buf_str(b, "<tr><td></td><td class=\"st\"><svg class=\"ax\" "
+                  "aria-hidden=\"true\">");
+    for (int64_t t = 0; t <= span; t += tick) {
+        const double x = 100.0 * (double)t / (double)span;
+        bj_buf_printf(b, "<text x=\"%.3g%%\" y=\"13\"%s>", x,
+                      t == 0   ? ""
+                      : x > 96 ? " text-anchor=\"end\""
+                               : " text-anchor=\"middle\"");
+        bj_chart_put_time_tick(b, t, tick);
+        bj_buf_str(b, "</text>");
+    }
+    bj_buf_str(b, "</svg></td><td colspan=\"2\"></td></tr>\n");
 }
 
 /* A row for each node or GPU with its use over time. */
 static void put_map(struct bj_buf *b, const struct bj_series_work *w,
                     const unsigned *group, unsigned n)
 {
+    struct map_row row[MULTIPLES];
+    for (unsigned i = 0; i < n; i++)
+        b->failed |= !map_make_row(w, group[i], &row[i]);
+    map_sort(row, n);
     bj_local_html(
         b,
         "<table class=\"map\" data-dur=\"%lld\"><thead><tr><th "
-        "scope=\"col\">%s</th><th scope=\"col\">{Use over time}</th><th "
-        "scope=\"col\" class=\"n\">{Mean}</th></tr></thead><tbody>\n",
+        "scope=\"col\">%s</th><th scope=\"col\">{Time since the start}</th><th "
+        "scope=\"col\" class=\"n\">{Mean}</th><td></td></tr></thead><tbody>\n",
         (long long)((int64_t)w->s.points * w->range.step),
         bj_local_escaped(w->s.by == BJ_SERIES_GPU ? "GPU" : "Node"));
     for (unsigned i = 0; i < n; i++)
-        map_put_row(b, w, group[i]);
+        map_put_row(b, w, &row[i]);
+    map_put_axis(b, w);
     bj_local_html_str(
         b, "</tbody></table><p class=\"key\"><span class=\"k sq ui\">{idle}"
            "</span><span class=\"k sq u1\">{below 25 %}</span><span "
@@ -287,7 +388,8 @@ static void put_map(struct bj_buf *b, const struct bj_series_work *w,
            "thin line: not known.}</p>\n");
 }
 
-static void put_multiples(struct bj_buf *b, const struct bj_series_work *w)
+/* The map of the nodes or GPUs that differ most. */
+static void put_multiple_map(struct bj_buf *b, const struct bj_series_work *w)
 {
     unsigned group[BJ_SAMPLES_GROUPS];
     unsigned n = bj_charts_choose(&w->s, MULTIPLES, group);
@@ -299,6 +401,13 @@ static void put_multiples(struct bj_buf *b, const struct bj_series_work *w)
             b, "<p>{%u of %u: those that differ most from the median.}</p>\n",
             n, w->s.groups);
     put_map(b, w, group, n);
+}
+
+static void put_multiples(struct bj_buf *b, const struct bj_series_work *w)
+{
+    unsigned group[BJ_SAMPLES_GROUPS];
+    unsigned n = bj_charts_choose(&w->s, MULTIPLES, group);
+    b->failed |= n == 0;
     for (const struct bj_chart_plan *p = bj_chart_plans[w->s.by]; p->title;
          p++) {
         bj_buf_str(b, "<div class=\"charts many\">\n");
@@ -311,23 +420,31 @@ static void put_multiples(struct bj_buf *b, const struct bj_series_work *w)
 /* --- all charts -------------------------------------------------------------
  */
 
+/* Has the query of this kind led to values?  If not, append why. */
+static bool curves_has(struct bj_buf *b, const struct bj_curves *k,
+                       enum bj_series_by by)
+{
+    const struct bj_series_work *w = k->work[by];
+    if (k->result[by] == 0 && w->s.groups > 0)
+        return true;
+    bj_buf_printf(b, "<p class=\"none\">%s</p>\n",
+                  bj_charts_why(&w->s, k->result[by], k->running));
+    return false;
+}
+
 void bj_curves_put(struct bj_buf *b, const struct bj_curves *k)
 {
-    static const enum bj_series_by order[BJ_CURVES] = {
-        BJ_SERIES_JOB, BJ_SERIES_GPU, BJ_SERIES_NODE};
-    for (unsigned n = 0; n < BJ_CURVES; n++) {
-        const enum bj_series_by i = order[n];
-        const struct bj_series_work *w = k->work[i];
-        if (!w)
-            continue;
-        if (k->result[i] != 0 || w->s.groups == 0) {
-            bj_buf_printf(b, "<p class=\"none\">%s</p>\n",
-                          bj_charts_why(&w->s, k->result[i], k->running));
-            break;
+    static const enum bj_series_by parts[] = {BJ_SERIES_GPU, BJ_SERIES_NODE};
+    const struct bj_series_work *shown[2] = {NULL, NULL};
+    if (!k->work[BJ_SERIES_JOB] || !curves_has(b, k, BJ_SERIES_JOB))
+        return;
+    for (unsigned i = 0; i < 2; i++)
+        if (k->work[parts[i]] && curves_has(b, k, parts[i])) {
+            shown[i] = k->work[parts[i]];
+            put_multiple_map(b, shown[i]);
         }
-        if (i == BJ_SERIES_JOB)
-            curves_put_job(b, k);
-        else
-            put_multiples(b, w);
-    }
+    curves_put_job(b, k);
+    for (unsigned i = 0; i < 2; i++)
+        if (shown[i])
+            put_multiples(b, shown[i]);
 }

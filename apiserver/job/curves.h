@@ -28,6 +28,10 @@ const char *bj_curves_none(const struct bj_call *c,
 int bj_curves_prepare(struct bj_call *c, const struct bj_visible_job *f,
                       struct bj_curves *k);
 
+/* The same without those of its nodes and GPUs. */
+int bj_curves_prepare_whole(struct bj_call *c, const struct bj_visible_job *f,
+                            struct bj_curves *k);
+
 /* Query Prometheus; after the first failure no further query is sent. */
 void bj_curves_query(struct bj_call *c, struct bj_curves *k);
 void bj_curves_free(struct bj_curves *k);

@@ -119,7 +119,7 @@ void bj_page_month_choice(struct bj_call *c, int64_t month)
     const int64_t now = bj_page_month_now(c);
     bj_local_html(b, "<label>{Month}<select name=\"month\">");
     if (month < 0)
-        bj_buf_str(b, "<option value=\"\" selected></option>");
+        bj_buf_str(b, "<option value=\"\" selected>-</option>");
     for (int64_t m = now; m > now - CHOICES; m--) {
         bj_buf_str(b, "<option value=\"");
         bj_page_month_number(b, m);

@@ -1,5 +1,6 @@
 /* The page of findings: counts by rule, then a list. */
 #include "apiserver/frame/state.h"
+#include "apiserver/frame/widget.h"
 #include "apiserver/pages/pages.h"
 #include "apiserver/v1/findings.h"
 #include "base/local.h"
@@ -23,20 +24,14 @@ static const struct bj_page_column columns[] = {
 static const struct bj_page_choice orders[] = {
     {"", "most severe first"}, {"start", "newest first"}, {NULL, NULL}};
 
-static void findings_put_form(struct bj_call *c, const struct bj_params *p)
+static int findings_put_form(struct bj_call *c, const struct bj_params *p)
 {
     struct bj_buf *b = &c->reply->body;
-    bj_buf_str(b, "<form>");
-    bj_page_input(b, p, BJ_PARAM_FINDING, "Finding", "text");
-    if (bj_page_sees_others(c))
-        bj_page_input(b, p, BJ_PARAM_USER, "User", "text");
-    bj_page_input(b, p, BJ_PARAM_ACCOUNT, "Account", "text");
-    bj_page_input(b, p, BJ_PARAM_PARTITION, "Partition", "text");
-    bj_page_input(b, p, BJ_PARAM_CLUSTER, "Cluster", "text");
-    bj_page_date(b, p, BJ_PARAM_FROM, "From");
-    bj_page_date(b, p, BJ_PARAM_TO, "To");
+    const int r = bj_page_filters(c, p);
     bj_page_select(b, p, BJ_PARAM_SORT, "Order", orders);
-    bj_local_html(b, "<button>{Show}</button></form>\n");
+    bj_local_html_str(
+        b, "<button class=\"pri\">{Show}</button></form></section>\n");
+    return r;
 }
 
 static int findings_put_list(struct bj_call *c, const struct bj_params *p)
@@ -79,19 +74,21 @@ static int on_findings(struct bj_call *c)
         return r;
     bj_page_times(c, &p);
     bj_page_open(c, bj_local("Findings"), "");
-    findings_put_form(c, &p);
-    if (!p.given[BJ_PARAM_SORT])
+    r = findings_put_form(c, &p);
+    if (r == 0 && !p.given[BJ_PARAM_SORT])
         r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_SORT), BJ_SLICE("sort"),
                           BJ_SLICE("cost"));
     if (r != 0)
         return r;
     if (!p.given[BJ_PARAM_CURSOR] && !p.given[BJ_PARAM_FINDING]) {
-        bj_local_html(&c->reply->body, "<h2>{By rule}</h2>\n");
+        bj_widget_card(&c->reply->body, "By rule", NULL, NULL);
         r = bj_page_finding_counts(c, &p, "");
-        bj_local_html(&c->reply->body, "<h2>{By job}</h2>\n");
+        bj_widget_card_end(&c->reply->body);
     }
+    bj_widget_card(&c->reply->body, "By job", NULL, NULL);
     if (r == 0)
         r = findings_put_list(c, &p);
+    bj_widget_card_end(&c->reply->body);
     bj_page_close(c);
     return r;
 }

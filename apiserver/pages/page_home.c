@@ -783,6 +783,8 @@ static const struct bj_page_column losing_columns[] = {
     {"severity", "Severity", BJ_SHOW_STATE, false},
     {"display_id", "Job", BJ_SHOW_NAMED, false},
     {"text", "Description", BJ_SHOW_SENTENCE, false},
+    {"cpus", "CPUs", BJ_SHOW_NUMBER, false},
+    {"gpus", "GPUs", BJ_SHOW_NUMBER, false},
     {"user", "User", BJ_SHOW_USER, false},
     {"since", "Since", BJ_SHOW_TIME, false},
     {"action", "Done", BJ_SHOW_TEXT, false},
@@ -904,9 +906,12 @@ static int home_complete(struct bj_call *c)
     bj_widget_mark(b, refused > 0 ? BJ_LOOK_WARN : BJ_LOOK_OK,
                    bj_slice_str(bj_local("Records of nodes")));
     bj_local_html(b,
-                  "<span>{%s of hosts where accounting has no such job}</span>"
-                  "<span></span></li></ul>\n",
+                  refused == 0
+                      ? "<span>{No record was refused.}"
+                      : "<span>{%s records were refused: their job did not run "
+                        "on that node.}",
                   bj_amount_count(n, refused));
+    bj_buf_str(b, "</span><span></span></li></ul>\n");
     bj_widget_card_end(b);
     return r;
 }

@@ -14,6 +14,9 @@
 #include "base/local.h"
 #include "report/form/html.h"
 #include "report/job/job.h"
+#include "report/model/limits.h"
+#include "report/model/show.h"
+#include "sched/hostlist.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,10 +26,8 @@ struct job_page {
     struct bj_visible_job f;
     struct bj_arena arena;
     struct bj_curves curves;
-    struct bj_buf figures; /* rows of its report: what it holds and uses */
-    struct bj_buf parts;   /* its tables of nodes and GPUs */
+    struct bj_buf parts;   /* its tables of nodes, GPUs and what they used */
     struct bj_buf details; /* HTML of the end of the page */
-    bool is_array_task;    /* the job is a task of an array */
     bool live;             /* reload the page at intervals */
     const char *no_curves; /* the reason if there are no charts; NULL: there are
                               charts */
@@ -37,27 +38,7 @@ static bool job_has_ended(const struct job_page *g)
     return g->f.end != BJ_SQL_NULL;
 }
 
-/* --- requested and used ----------------------------------------------------
- */
-
-/* Append a value that the charts of a running job end with, if it is known. */
-static void job_put_live(struct bj_buf *b, const struct job_page *g,
-                         const char *title, const char *metric,
-                         enum bj_page_form form, const char *unit)
-{
-    double v;
-    if (job_has_ended(g) || !bj_curves_now(&g->curves, metric, &v))
-        return;
-    bj_buf_printf(b,
-                  "<tr><th scope=\"row\">%s</th><td class=\"n\"></td>"
-                  "<td class=\"n\">",
-                  bj_local_escaped(title));
-    bj_page_amount(b, form, v);
-    bj_buf_printf(b, " %s</td><td></td><td class=\"note\"></td></tr>\n",
-                  bj_local_escaped(unit));
-}
-
-/* --- the report ------------------------------------------------------------
+/* --- parts of the report ---------------------------------------------------
  */
 
 static void job_put_meter(struct bj_buf *b, enum bj_doc_judge judge,
@@ -72,91 +53,230 @@ static void job_put_meter(struct bj_buf *b, enum bj_doc_judge judge,
     bj_page_amount(b, forms[judge], (double)ppm / 1e4);
 }
 
-static const struct bj_html_page job_html = {"../jobs?job=", job_put_meter};
-
-static void job_uses(struct bj_buf *b, const struct job_page *g)
+/* A level that is not known has no mark. */
+static void job_put_mark(struct bj_buf *b, struct bj_slice severity)
 {
-    bj_local_html(b, g->is_array_task
-                         ? "<h2>{This task: requested and used}</h2>\n"
-                         : "<h2>{Requested and used}</h2>\n");
-    bj_widget_table(b, bj_local_escaped("Requested and used"), "uses");
-    bj_buf_str(b, "<thead><tr><td></td><th scope=\"col\" class=\"n\">");
-    /* a job that waits holds nothing */
-    bj_local_html(b, g->f.start != BJ_SQL_NULL ? "{Held}" : "{Requested}");
-    bj_local_html(b, "</th><th scope=\"col\" class=\"n\">{Used}</th><th "
-                     "scope=\"col\">{Efficiency}</th><td></td></tr></thead>"
-                     "<tbody>\n");
-    bj_buf_slice(b, (struct bj_slice){g->figures.p, g->figures.len});
-    b->failed |= g->figures.failed;
-    job_put_live(b, g, "GPU memory", "gpu_memory_bytes", BJ_SHOW_BYTES, "now");
-    job_put_live(b, g, "Power", "power_watts", BJ_SHOW_ROUND, "W now");
-    bj_buf_str(b, "</tbody></table></div>\n");
+    const enum bj_look look = bj_look_of_severity(severity);
+    if (look != BJ_LOOK_NONE)
+        bj_widget_severity(b, look);
 }
 
-/* --- the tasks of an array ------------------------------------------------*/
+static const struct bj_html_page job_html = {"../jobs?job=", job_put_meter,
+                                             job_put_mark};
 
-/* The array on the page of one of its tasks: how its tasks ended, what they
- * used, and a link to each. */
-enum { TASKS = 300 /* maximum number of tasks with a link */ };
+/* Append a section of the report as a card, if it has rows. */
+static void job_put_card(struct bj_buf *b, const struct bj_doc *d,
+                         enum bj_doc_name name)
+{
+    if (d->section[name].rows == 0)
+        return;
+    bj_buf_str(b, "<section class=\"card\">");
+    bj_doc_html_section(d, name, &job_html, b);
+    bj_buf_str(b, "</section>\n");
+}
 
-/* --- tasks ------------------------------------------------------------------
+/* Append what was used, and how that is known. */
+static void job_put_figures(struct bj_buf *b, const struct bj_doc *d)
+{
+    if (d->section[BJ_DOC_HELD].rows == 0)
+        return;
+    bj_widget_card(b, "Resources used", NULL, NULL);
+    bj_widget_table(b, bj_local_escaped("Resources used"), "dense");
+    bj_local_html_str(
+        b, "<thead><tr><td></td><th scope=\"col\" class=\"n\">{Held}</th><th "
+           "scope=\"col\" class=\"n\">{Used}</th><th scope=\"col\">"
+           "{Efficiency}</th><th scope=\"col\">{Source}</th></tr></thead>"
+           "<tbody>\n");
+    bj_doc_html_section(d, BJ_DOC_HELD, &job_html, b);
+    bj_widget_table_end(b);
+    bj_widget_card_end(b);
+}
+
+/* Append a value that the charts of a running job end with; a dash if it is not
+ * known. */
+static void job_put_live(struct bj_buf *b, const struct job_page *g,
+                         const char *title, const char *metric,
+                         enum bj_page_form form, const char *unit)
+{
+    double v;
+    bj_buf_printf(b, "<div><dt>%s</dt><dd>", bj_local_escaped(title));
+    if (bj_curves_now(&g->curves, metric, &v)) {
+        bj_page_amount(b, form, v);
+        bj_buf_printf(b, " %s", bj_local_escaped(unit));
+    } else {
+        bj_buf_str(b, "–");
+    }
+    bj_buf_str(b, "</dd></div>\n");
+}
+
+/* --- the tasks of an array -------------------------------------------------
  */
 
-/* The letter for a state, in addition to the colour; none: completed. */
-static const char *job_letter_of(struct bj_slice state)
-{
-    static const struct {
-        const char *state, *letter;
-    } letters[] = {{"failed", "F"},    {"timeout", "T"},   {"oom", "M"},
-                   {"cancelled", "C"}, {"running", "R"},   {"pending", "W"},
-                   {"completed", ""},  {"node_fail", "F"}, {"boot_fail", "F"}};
-    for (size_t i = 0; i < sizeof(letters) / sizeof(letters[0]); i++)
-        if (bj_slice_eq(state, bj_slice_str(letters[i].state)))
-            return letters[i].letter;
-    return "?";
-}
-
-struct job_tasks {
-    struct bj_buf *b;
-    unsigned n;
+/* On the page of one of its tasks: how the tasks ended, how what they used is
+ * distributed, the tasks that used much more, and a link to each. */
+enum {
+    TASKS = 300,    /* maximum number of tasks with a link */
+    SPREAD = 1000,  /* maximum number whose values are shown */
+    BINS = 40,      /* bars of a distribution */
+    OUTLIERS = 8,   /* maximum number that are named */
+    OUTLIER_BY = 2, /* times the median */
+    MEASURES = 2
 };
 
-static void job_put_task(void *ctx, const struct bj_cells *row)
+/* What the tasks used, from the spreads of the report. */
+static const struct {
+    const char *title, *outliers;
+    unsigned spread;
+    enum bj_page_form form;
+} job_measures[MEASURES] = {{"Run time", "Longer than twice the median",
+                             BJ_SPREAD_ELAPSED, BJ_SHOW_SECONDS},
+                            {"Memory", "More memory than twice the median",
+                             BJ_SPREAD_MEMORY, BJ_SHOW_BYTES}};
+
+struct job_outlier {
+    char id[48];
+    int64_t v;
+};
+
+/* How one measure is distributed over the completed tasks. */
+struct job_spread {
+    unsigned bin[BINS], n, above; /* above: outliers, also those not named */
+    struct job_outlier top[OUTLIERS]; /* the largest first */
+};
+
+struct job_tasks {
+    struct bj_buf tiles;
+    unsigned n;
+    const struct bj_report_array *of;
+    struct job_spread spread[MEASURES];
+};
+
+/* The letter for a state, in addition to the colour, and the class of its tile;
+ * completed: none. */
+static const struct {
+    const char *state, *letter, *class;
+} job_letters[] = {{"completed", "", "u2"},  {"failed", "F", "ui"},
+                   {"timeout", "T", "ui"},   {"oom", "M", "ui"},
+                   {"cancelled", "C", "u1"}, {"running", "R", "u3"},
+                   {"pending", "W", "free"}, {"node_fail", "N", "ui"},
+                   {"boot_fail", "N", "ui"}, {"deadline", "D", "ui"},
+                   {"preempted", "P", "u1"}, {NULL, "?", "u1"}};
+
+static int64_t job_cell(const struct bj_cells *row, const char *key)
+{
+    const struct bj_cell *v = bj_cells_get(row, key);
+    return bj_cell_is_empty(v) || v->kind != BJ_CELL_NUMBER || v->digits > 0
+               ? BJ_SQL_NULL
+               : v->number;
+}
+
+static void job_add_outlier(struct job_spread *s, struct bj_slice id, int64_t v)
+{
+    unsigned at = s->above < OUTLIERS ? s->above : OUTLIERS;
+    s->above++;
+    while (at > 0 && s->top[at - 1].v < v) {
+        if (at < OUTLIERS)
+            s->top[at] = s->top[at - 1];
+        at--;
+    }
+    if (at == OUTLIERS)
+        return;
+    s->top[at].v = v;
+    snprintf(s->top[at].id, sizeof(s->top[at].id), "%.*s", (int)id.n, id.p);
+}
+
+static void job_add_value(struct job_tasks *t, unsigned i, struct bj_slice id,
+                          int64_t v)
+{
+    const struct bj_report_spread *of = &t->of->spread[job_measures[i].spread];
+    struct job_spread *s = &t->spread[i];
+    if (v == BJ_SQL_NULL || v < 0 || of->tasks <= 0 || of->max <= 0)
+        return;
+    const double bin = (double)v / (double)of->max * BINS;
+    s->bin[bin >= BINS ? BINS - 1 : (unsigned)bin]++;
+    s->n++;
+    if (of->median > 0 && v / OUTLIER_BY >= of->median &&
+        v > OUTLIER_BY * of->median)
+        job_add_outlier(s, id, v);
+}
+
+/* Memory that the scheduler recorded for the largest process is too low. */
+static int64_t job_task_memory(const struct bj_cells *row)
+{
+    const struct bj_cell *source =
+        bj_cells_get(row, "memory_efficiency_source");
+    const int64_t v = job_cell(row, "memory_peak_bytes");
+    return !bj_cell_is_empty(source) &&
+                   bj_slice_eq(source->text, BJ_SLICE("scheduler")) &&
+                   v == job_cell(row, "memory_task_peak_bytes")
+               ? BJ_SQL_NULL
+               : v;
+}
+
+static void job_put_tile(struct job_tasks *t, const struct bj_cells *row,
+                         struct bj_slice state, int64_t elapsed, int64_t memory)
+{
+    const struct bj_cell *task = bj_cells_get(row, "array_task"),
+                         *id = bj_cells_get(row, "display_id");
+    struct bj_buf *b = &t->tiles;
+    size_t i = 0;
+    while (job_letters[i].state &&
+           !bj_slice_eq(state, bj_slice_str(job_letters[i].state)))
+        i++;
+    bj_buf_printf(b, "<li><a class=\"%s\" href=\"", job_letters[i].class);
+    bj_url_text(b, bj_cells_get(row, "key")->text);
+    bj_buf_str(b, "\" title=\"");
+    bj_cell_text(b, id);
+    bj_buf_str(b, ": ");
+    bj_html_text(b, state);
+    if (elapsed != BJ_SQL_NULL) {
+        bj_buf_str(b, ", ");
+        bj_show_seconds(b, elapsed);
+    }
+    if (memory != BJ_SQL_NULL) {
+        bj_buf_str(b, ", ");
+        bj_show_bytes(b, memory);
+    }
+    bj_buf_str(b, "\">");
+    bj_cell_text(b, bj_cell_is_empty(task) ? id : task);
+    bj_buf_printf(b, "%s</a></li>", job_letters[i].letter);
+}
+
+static void job_take_task(void *ctx, const struct bj_cells *row)
 {
     struct job_tasks *t = ctx;
     const struct bj_cell *key = bj_cells_get(row, "key"),
                          *state = bj_cells_get(row, "state"),
-                         *task = bj_cells_get(row, "array_task"),
                          *id = bj_cells_get(row, "display_id");
-    if (bj_cell_is_empty(key) || bj_cell_is_empty(state))
+    if (bj_cell_is_empty(key) || bj_cell_is_empty(state) ||
+        bj_cell_is_empty(id))
         return;
-    bj_buf_str(t->b, t->n++ == 0 ? "<p class=\"tasks\">" : "");
-    bj_buf_str(t->b, "<a class=\"");
-    bj_html_text(t->b, state->text);
-    bj_buf_str(t->b, "\" href=\"");
-    bj_url_text(t->b, key->text);
-    bj_buf_str(t->b, "\" title=\"");
-    bj_cell_text(t->b, id);
-    bj_buf_str(t->b, ": ");
-    bj_html_text(t->b, state->text);
-    bj_buf_str(t->b, "\">");
-    if (bj_cell_is_empty(task))
-        bj_cell_text(t->b, id);
-    else
-        bj_cell_text(t->b, task);
-    bj_buf_printf(t->b, "%s</a> ", job_letter_of(state->text));
+    const int64_t elapsed = job_cell(row, "elapsed_seconds"),
+                  memory = job_task_memory(row);
+    if (t->n++ < TASKS)
+        job_put_tile(t, row, state->text, elapsed, memory);
+    if (!bj_slice_eq(state->text, BJ_SLICE("completed")))
+        return;
+    job_add_value(t, 0, id->text, elapsed);
+    if (elapsed >= BJ_REPORT_LEAST_SEC)
+        job_add_value(t, 1, id->text, memory);
 }
 
-static int job_put_tasks(struct bj_call *c, int64_t array,
-                         struct bj_slice cluster)
+static int job_read_tasks(struct bj_call *c, int64_t array,
+                          struct bj_slice cluster, struct job_tasks *t,
+                          struct bj_jobs_end *end)
 {
-    static const char *const fields[] = {"key", "state", "array_task",
-                                         "display_id"};
+    static const char *const fields[] = {"key",
+                                         "state",
+                                         "array_task",
+                                         "display_id",
+                                         "elapsed_seconds",
+                                         "memory_peak_bytes",
+                                         "memory_task_peak_bytes",
+                                         "memory_efficiency_source"};
     char id[24];
     struct bj_params p = {.values = 0};
-    struct bj_jobs_end end = {0};
-    struct job_tasks tasks = {.b = &c->reply->body};
-    struct bj_cells cells = {.row = job_put_task, .ctx = &tasks};
+    struct bj_cells cells = {.row = job_take_task, .ctx = t};
     snprintf(id, sizeof(id), "%lld", (long long)array);
     int r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_JOB), BJ_SLICE("job"),
                           bj_slice_str(id));
@@ -170,41 +290,157 @@ static int job_put_tasks(struct bj_call *c, int64_t array,
         r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_ORDER), BJ_SLICE("order"),
                           BJ_SLICE("asc"));
     p.given[BJ_PARAM_LIMIT] = true;
-    p.number[BJ_PARAM_LIMIT] = TASKS;
+    p.number[BJ_PARAM_LIMIT] = SPREAD;
     if (r == 0)
-        r = bj_jobs_list(c, &p, &(struct bj_output){.cells = &cells}, &end);
-    if (tasks.n > 0)
-        bj_local_html(
-            &c->reply->body,
-            "</p>\n<p class=\"mute\">%s {By start. F: failed, T: time limit, "
-            "M: out of memory, C: cancelled, R: running, W: waiting.}</p>\n",
-            *end.next ? bj_local_escaped("The first tasks.") : "");
-    c->reply->body.failed |= cells.text.failed;
+        r = bj_jobs_list(c, &p, &(struct bj_output){.cells = &cells}, end);
+    t->tiles.failed |= cells.text.failed;
     bj_cells_free(&cells);
     return r;
+}
+
+static void job_put_measure(struct bj_buf *b, unsigned i, int64_t v)
+{
+    if (job_measures[i].form == BJ_SHOW_BYTES)
+        bj_show_bytes(b, v);
+    else
+        bj_show_seconds(b, v);
+}
+
+/* A bar for each part of the values from 0 to the largest; its height is the
+ * number of tasks. */
+static void job_put_spread(struct bj_buf *b, const struct job_tasks *t,
+                           unsigned i)
+{
+    const struct bj_report_spread *of = &t->of->spread[job_measures[i].spread];
+    const struct job_spread *s = &t->spread[i];
+    const char *title = bj_local_escaped(job_measures[i].title);
+    char n[BJ_AMOUNT_COUNT];
+    unsigned top = 1;
+    if (s->n < BJ_REPORT_LEAST_TASKS)
+        return;
+    for (unsigned k = 0; k < BINS; k++)
+        top = s->bin[k] > top ? s->bin[k] : top;
+    bj_local_html(b,
+                  "<figure><figcaption><b>%s</b> {%s completed tasks, "
+                  "median} ",
+                  title, bj_amount_count(n, s->n));
+    job_put_measure(b, i, of->median);
+    bj_local_html_str(b, ", {95 % at most} ");
+    job_put_measure(b, i, of->p95);
+    bj_buf_printf(b,
+                  "</figcaption><svg class=\"chart\" height=\"78\" "
+                  "role=\"img\" aria-label=\"%s\"><svg y=\"4\" height=\"56\" "
+                  "viewBox=\"0 0 %d 100\" preserveAspectRatio=\"none\">"
+                  "<path class=\"d c0\" d=\"",
+                  title, BINS * 10);
+    for (unsigned k = 0; k < BINS; k++)
+        if (s->bin[k] > 0)
+            bj_buf_printf(b, "M%u %.3gh8V100h-8z", k * 10,
+                          97.0 - 97.0 * s->bin[k] / top);
+    bj_buf_str(b, "\"/></svg>");
+    for (unsigned k = 0; k <= 2; k++) {
+        bj_buf_printf(b, "<text class=\"x\" x=\"%u%%\" y=\"74\"%s>", 50 * k,
+                      k == 0   ? ""
+                      : k == 1 ? " text-anchor=\"middle\""
+                               : " text-anchor=\"end\"");
+        job_put_measure(b, i, of->max / 2 * k);
+        bj_buf_str(b, "</text>");
+    }
+    bj_buf_str(b, "</svg></figure>\n");
+}
+
+/* "Longer than twice the median: 2000_7 (00:50:00), 2000_9 (00:45:00)" */
+static void job_put_outliers(struct bj_buf *b, const struct job_tasks *t,
+                             unsigned i)
+{
+    const struct job_spread *s = &t->spread[i];
+    const unsigned shown = s->above < OUTLIERS ? s->above : OUTLIERS;
+    char n[BJ_AMOUNT_COUNT];
+    if (s->above == 0 || s->n < BJ_REPORT_LEAST_TASKS)
+        return;
+    bj_buf_str(b, "<p>");
+    bj_widget_mark(b, BJ_LOOK_WARN,
+                   bj_slice_str(bj_local(job_measures[i].outliers)));
+    for (unsigned k = 0; k < shown; k++) {
+        const struct bj_slice id = bj_slice_str(s->top[k].id);
+        bj_buf_str(b, k ? ", <a href=\"" : ": <a href=\"");
+        bj_url_text(b, id);
+        bj_buf_str(b, "\">");
+        bj_html_text(b, id);
+        bj_buf_str(b, "</a> (");
+        job_put_measure(b, i, s->top[k].v);
+        bj_buf_str(b, ")");
+    }
+    if (s->above > shown)
+        bj_local_html(b, " {and %s more}",
+                      bj_amount_count(n, s->above - shown));
+    bj_buf_str(b, "</p>\n");
 }
 
 static int job_array(struct bj_call *c, const struct bj_report *r,
                      const struct bj_doc *d)
 {
     struct bj_buf *b = &c->reply->body;
+    struct job_tasks t = {.of = &r->array};
+    struct bj_jobs_end end = {0};
     const long long id = (long long)bj_report_number(r, BJ_REPORT_ARRAY);
     char n[BJ_AMOUNT_COUNT];
     if (r->array.tasks <= 1)
         return 0;
+    const int ret = job_read_tasks(
+        c, (int64_t)id, bj_report_text(r, BJ_REPORT_CLUSTER), &t, &end);
+    bj_buf_str(b, "<section class=\"card\">");
     bj_doc_html_section(d, BJ_DOC_ARRAY, &job_html, b);
+    bj_buf_str(b, "<div class=\"charts\">\n");
+    for (unsigned i = 0; i < MEASURES; i++)
+        job_put_spread(b, &t, i);
+    bj_buf_str(b, "</div>\n");
+    for (unsigned i = 0; i < MEASURES; i++)
+        job_put_outliers(b, &t, i);
+    if (t.n > 0) {
+        bj_buf_str(b, "<ol class=\"tiles\">");
+        bj_buf_slice(b, (struct bj_slice){t.tiles.p, t.tiles.len});
+        bj_buf_printf(b, "</ol>\n<p class=\"key\">%s ",
+                      t.n > TASKS ? bj_local_escaped("The first tasks.") : "");
+        bj_local_html_str(b,
+                          "{By start. F: failed, T: time limit, M: out of "
+                          "memory, N: node failed, D: deadline, C: cancelled, "
+                          "P: preempted, R: running, W: waiting.}</p>\n");
+    }
     bj_local_html(b,
                   "<p><a href=\"../jobs?job=%lld\">{All %s tasks of array "
-                  "%lld}</a></p>\n",
+                  "%lld}</a></p></section>\n",
                   id, bj_amount_count(n, r->array.tasks), id);
-    return job_put_tasks(c, (int64_t)id, bj_report_text(r, BJ_REPORT_CLUSTER));
+    b->failed |= t.tiles.failed;
+    bj_buf_free(&t.tiles);
+    return ret;
 }
 
 /* --- the verdict -----------------------------------------------------------
  */
 
-/* Append verdict, findings, advice and the array of the job's report.  0, a
- * refusal, or an error of the store. */
+/* Append the verdict with findings and advice, beside what was requested and
+ * used. */
+static void job_put_answer(struct bj_buf *b, const struct bj_report *r,
+                           const struct bj_doc *d)
+{
+    bj_buf_str(b, "<div class=\"cols two\" id=\"answer\" data-live-part>\n");
+    bj_doc_html_section(d, BJ_DOC_VERDICT, &job_html, b);
+    if (d->section[BJ_DOC_REQUEST].rows > 0) {
+        bj_widget_card(b,
+                       r->array.tasks > 1 ? "This task: requested and used"
+                       : bj_report_number(r, BJ_REPORT_START) == BJ_SQL_NULL
+                           ? "Requested"
+                           : "Requested and used",
+                       NULL, NULL);
+        bj_doc_html_section(d, BJ_DOC_REQUEST, &job_html, b);
+        bj_widget_card_end(b);
+    }
+    bj_buf_str(b, "</div>\n");
+}
+
+/* Append verdict, request and array of the job's report, and keep its tables
+ * for later.  0, a refusal, or an error of the store. */
 static int job_verdict(struct bj_call *c, struct job_page *g)
 {
     struct bj_report report = {.interactive = false};
@@ -212,28 +448,22 @@ static int job_verdict(struct bj_call *c, struct job_page *g)
     int r = bj_job_report(c, g->f.job, &report);
     if (r == 0) {
         bj_report_document(&report, &d);
-        struct bj_buf *b = &c->reply->body;
-        bj_doc_html_section(&d, BJ_DOC_VERDICT, &job_html, b);
-        bj_buf_str(b, "<p class=\"sub screen\"><a href=\"../api/v1/jobs/");
-        bj_url_text(b, bj_report_text(&report, BJ_REPORT_KEY));
-        bj_local_html(b, "/report.pdf\">{Report as PDF}</a></p>\n");
+        job_put_answer(&c->reply->body, &report, &d);
         r = job_array(c, &report, &d);
     }
-    g->is_array_task = report.array.tasks > 1;
     if (r == 0) {
-        bj_doc_html_section(&d, BJ_DOC_NODES, &job_html, &g->parts);
-        bj_doc_html_section(&d, BJ_DOC_GPUS, &job_html, &g->parts);
+        job_put_card(&g->parts, &d, BJ_DOC_NODES);
+        job_put_card(&g->parts, &d, BJ_DOC_GPUS);
         bj_doc_html_section(&d, BJ_DOC_SAMPLED, &job_html, &g->parts);
+        job_put_figures(&g->parts, &d);
     }
-    if (r == 0)
-        bj_doc_html_section(&d, BJ_DOC_HELD, &job_html, &g->figures);
     bj_doc_free(&d);
     bj_report_free(&report);
     return r;
 }
 
 /* The page of one job: the verdict first, then what it requested and used,
- * charts, steps, and the accounting. */
+ * charts, nodes and GPUs, steps, and the accounting. */
 
 enum { ONE = BJ_BIT(BJ_PARAM_CLUSTER) | BJ_BIT(BJ_PARAM_LIVE) };
 
@@ -242,7 +472,6 @@ static void job_free_page(struct job_page *g)
     if (!g)
         return;
     bj_curves_free(&g->curves);
-    bj_buf_free(&g->figures);
     bj_buf_free(&g->parts);
     bj_buf_free(&g->details);
     bj_arena_free(&g->arena);
@@ -281,27 +510,218 @@ static const struct bj_page_column detail_columns[] = {
     {NULL, NULL, 0, false},
 };
 
-/* Columns shown below the title. */
-static const struct bj_page_column head_columns[] = {
-    {"state", "State", BJ_SHOW_STATE, false},
-    {"name", "Name", BJ_SHOW_TEXT, false},
-    {"user", "User", BJ_SHOW_GROUP, false},
-    {"account", "Account", BJ_SHOW_GROUP, false},
-    {"partition", "Partition", BJ_SHOW_PARTITION, false},
-    {"cluster", "Cluster", BJ_SHOW_CLUSTER, false},
-    {NULL, NULL, 0, false},
-};
+/* Columns shown with the title. */
+static const char *const title_fields[] = {"display_id",
+                                           "name",
+                                           "state",
+                                           "user",
+                                           "account",
+                                           "partition",
+                                           "cluster",
+                                           "nodes",
+                                           "cpus",
+                                           "gpus",
+                                           "gpu_model",
+                                           "memory_allocated_bytes",
+                                           "nodelist",
+                                           "start",
+                                           "end",
+                                           "submit",
+                                           "elapsed_seconds",
+                                           "time_limit_seconds",
+                                           "wait_seconds"};
 
-static void job_put_title(struct bj_call *c, const struct bj_cells *row)
+static struct bj_slice job_text_of(const struct bj_cells *row, const char *key)
 {
-    struct bj_buf *b = &c->reply->body, title = {0};
-    bj_local_put(&title, "{Job} ");
-    bj_cell_text(&title, bj_cells_get(row, "display_id"));
+    const struct bj_cell *v = bj_cells_get(row, key);
+    return bj_cell_is_empty(v) ? (struct bj_slice){0} : v->text;
+}
+
+/* Append a word and a link to a page of that name. */
+static void job_put_of(struct bj_buf *b, const char *word, const char *path,
+                       struct bj_slice name)
+{
+    if (name.n == 0)
+        return;
+    bj_buf_printf(b, "<span>%s <a href=\"../%s", bj_local_escaped(word), path);
+    bj_url_text(b, name);
+    bj_buf_str(b, "\"><bdi>");
+    bj_html_text(b, name);
+    bj_buf_str(b, "</bdi></a></span>");
+}
+
+/* "2 nodes: g001, g002", with links */
+static void job_put_hosts(struct bj_buf *b, const struct bj_cells *row)
+{
+    enum { HOSTS = 6 };
+    const int64_t nodes = job_cell(row, "nodes");
+    struct bj_hostlist l;
+    struct bj_slice name;
+    char n[BJ_AMOUNT_COUNT];
+    if (nodes <= 0)
+        return;
+    bj_local_html(b, nodes == 1 ? "<span>{%s node}" : "<span>{%s nodes}",
+                  bj_amount_count(n, nodes));
+    if (bj_hostlist_begin(&l, job_text_of(row, "nodelist"), BJ_HOSTS_SLURM) ==
+        0) {
+        unsigned i = 0;
+        for (; i < HOSTS && bj_hostlist_next(&l, &name); i++) {
+            bj_buf_str(b,
+                       i ? ", <a href=\"../nodes/" : ": <a href=\"../nodes/");
+            bj_url_text(b, name);
+            bj_buf_str(b, "\"><bdi>");
+            bj_html_text(b, name);
+            bj_buf_str(b, "</bdi></a>");
+        }
+        if (nodes > HOSTS && i == HOSTS)
+            bj_local_html(b, " {and %s more}",
+                          bj_amount_count(n, nodes - HOSTS));
+    }
+    bj_buf_str(b, "</span>");
+}
+
+/* "64 CPUs, 8 GPUs (A100), 512 GiB" */
+static void job_put_size(struct bj_buf *b, const struct bj_cells *row)
+{
+    const int64_t cpus = job_cell(row, "cpus"), gpus = job_cell(row, "gpus"),
+                  memory = job_cell(row, "memory_allocated_bytes");
+    const struct bj_slice model = job_text_of(row, "gpu_model");
+    const char *before = "<span>";
+    char n[BJ_AMOUNT_COUNT];
+    if (cpus > 0) {
+        bj_buf_str(b, before);
+        bj_local_html(b, cpus == 1 ? "{%s CPU}" : "{%s CPUs}",
+                      bj_amount_count(n, cpus));
+        before = ", ";
+    }
+    if (gpus > 0) {
+        bj_buf_str(b, before);
+        bj_local_html(b, gpus == 1 ? "{%s GPU}" : "{%s GPUs}",
+                      bj_amount_count(n, gpus));
+        bj_buf_str(b, model.n > 0 ? " (" : "");
+        bj_html_text(b, model);
+        bj_buf_str(b, model.n > 0 ? ")" : "");
+        before = ", ";
+    }
+    if (memory > 0) {
+        bj_buf_str(b, before);
+        bj_show_bytes(b, memory);
+        before = ", ";
+    }
+    bj_buf_str(b, *before == ',' ? "</span>" : "");
+}
+
+static void job_put_span(struct bj_buf *b, const char *word, int64_t sec,
+                         int64_t of)
+{
+    if (sec == BJ_SQL_NULL)
+        return;
+    bj_buf_printf(b, "<span>%s ", bj_local_escaped(word));
+    bj_show_seconds(b, sec);
+    if (of != BJ_SQL_NULL) {
+        bj_local_html_str(b, " {of} ");
+        bj_show_seconds(b, of);
+    }
+    bj_buf_str(b, "</span>");
+}
+
+static void job_put_when(struct bj_buf *b, const char *word,
+                         const struct bj_cells *row, const char *key)
+{
+    const struct bj_cell *v = bj_cells_get(row, key);
+    if (bj_cell_is_empty(v) || v->kind != BJ_CELL_TIME)
+        return;
+    bj_buf_printf(b, "<span>%s ", bj_local_escaped(word));
+    bj_page_time(b, v->number);
+    bj_buf_str(b, "</span>");
+}
+
+/* Who ran it, where, how large and when. */
+static void job_put_meta(struct bj_buf *b, const struct job_page *g,
+                         const struct bj_cells *row)
+{
+    bj_buf_str(b, "<p class=\"meta\">");
+    job_put_of(b, "User", "users/", job_text_of(row, "user"));
+    job_put_of(b, "Account", "accounts/", job_text_of(row, "account"));
+    job_put_of(b, "Partition",
+               "jobs?partition=", job_text_of(row, "partition"));
+    job_put_of(b, "Cluster", "jobs?cluster=", job_text_of(row, "cluster"));
+    job_put_hosts(b, row);
+    job_put_size(b, row);
+    bj_buf_str(b, "</p><p class=\"meta small\">");
+    if (g->f.start == BJ_SQL_NULL)
+        job_put_when(b, "Submitted", row, "submit");
+    job_put_when(b, "Started", row, "start");
+    job_put_when(b, "Ended", row, "end");
+    job_put_span(b, job_has_ended(g) ? "Ran" : "Has run",
+                 job_cell(row, "elapsed_seconds"),
+                 job_cell(row, "time_limit_seconds"));
+    job_put_span(b, "Waited", job_cell(row, "wait_seconds"), BJ_SQL_NULL);
+    bj_buf_str(b, "</p>");
+}
+
+/* Links to other forms of the page, and to similar jobs. */
+static void job_put_acts(struct bj_buf *b, const struct job_page *g,
+                         struct bj_slice name)
+{
+    bj_buf_str(b,
+               "<div class=\"acts\"><a class=\"btn\" href=\"../api/v1/jobs/");
+    bj_url_text(b, g->f.key);
+    bj_local_html_str(b, "/report.pdf\">{PDF}</a><a class=\"btn\" "
+                         "href=\"../compare?job=");
+    bj_url_text(b, g->f.key);
+    bj_local_html_str(b, "\">{Compare}</a>");
+    if (name.n > 0) {
+        bj_buf_str(b, "<a class=\"btn\" href=\"../jobs?name=");
+        bj_url_text(b, name);
+        bj_local_html_str(b, "\">{Same name}</a>");
+    }
+    bj_buf_str(b, "<a class=\"btn\" href=\"../api/v1/jobs/");
+    bj_url_text(b, g->f.key);
+    bj_local_html_str(b, "\">{Data}</a></div>");
+}
+
+static void job_put_title(struct bj_call *c, const struct job_page *g,
+                          const struct bj_cells *row)
+{
+    enum { LIVE_SEC = 30 };
+    const bool live = g->live && !job_has_ended(g);
+    const struct bj_slice name = bj_slice_trim(job_text_of(row, "name"));
+    struct bj_buf *b = &c->reply->body, id = {0}, title = {0};
+    bj_local_put(&id, "{Job} ");
+    bj_cell_text(&id, bj_cells_get(row, "display_id"));
+    bj_buf_slice(&title, (struct bj_slice){id.p, id.len});
+    bj_buf_str(&title, name.n > 0 ? ", " : "");
+    bj_buf_slice(&title, name);
     bj_buf_put(&title, "", 1);
-    b->failed |= title.failed;
-    bj_page_open(c, title.failed ? "" : title.p, "../");
+    b->failed |= id.failed | title.failed;
+    bj_page_frame(c, title.failed ? "" : title.p, "../", live ? LIVE_SEC : 0);
+    bj_buf_str(b, "<div class=\"head\"><div><h1>");
+    if (name.n > 0) {
+        bj_buf_str(b, "<bdi>");
+        bj_html_text(b, name);
+        bj_buf_str(b, "</bdi> <small>");
+    }
+    bj_html_text(b, (struct bj_slice){id.p, id.len});
+    bj_buf_str(b, name.n > 0 ? "</small> " : " ");
+    bj_widget_state(b, job_text_of(row, "state"));
+    bj_buf_str(b, "</h1>");
+    job_put_meta(b, g, row);
+    if (!job_has_ended(g))
+        bj_buf_printf(b,
+                      "<p class=\"sub screen\"><span data-live-ctl>%s <a "
+                      "href=\"?live=%s\">%s</a></span></p>",
+                      g->live ? bj_local_escaped("This page reloads every "
+                                                 "minute.")
+                              : "",
+                      g->live ? "false" : "true",
+                      bj_local_escaped(g->live ? "Stop reloading."
+                                               : "Reload every minute."));
+    bj_buf_str(b, "</div>");
+    job_put_acts(b, g, name);
+    bj_buf_str(b, "</div>\n");
+    bj_buf_free(&id);
     bj_buf_free(&title);
-    bj_page_list(b, head_columns, row, "");
 }
 
 struct job_filling {
@@ -313,9 +733,10 @@ static void job_take_row(void *ctx, const struct bj_cells *row)
 {
     struct job_filling *f = ctx;
     struct job_page *g = f->g;
-    job_put_title(f->c, row);
-    bj_local_html(&g->details, "<h2>{Accounting}</h2>\n");
+    job_put_title(f->c, g, row);
+    bj_widget_card(&g->details, "Accounting", NULL, NULL);
     bj_page_list(&g->details, detail_columns, row, "No values found.");
+    bj_widget_card_end(&g->details);
 }
 
 /* --- the page --------------------------------------------------------------
@@ -340,11 +761,12 @@ static int job_put_steps(struct bj_call *c, struct job_page *g)
 {
     struct bj_page_table table;
     struct bj_buf steps = {0};
-    bj_local_html(&steps, "<h2>{Steps}</h2>\n");
+    bj_widget_card(&steps, "Steps", NULL, NULL);
     bj_page_table_begin(&table, &steps, step_columns, "../");
     int r = bj_parts_rows(c, BJ_PART_STEPS, g->f.job,
                           &(struct bj_output){.cells = &table.cells});
     bj_page_table_end(&table, "No steps found.");
+    bj_widget_card_end(&steps);
     bj_buf_slice(&steps, (struct bj_slice){g->details.p, g->details.len});
     steps.failed |= g->details.failed;
     bj_buf_free(&g->details);
@@ -354,8 +776,17 @@ static int job_put_steps(struct bj_call *c, struct job_page *g)
 
 static void job_put_curves(struct bj_buf *b, const struct job_page *g)
 {
-    bj_local_html_str(b, "<section class=\"card\" data-zoom><div "
-                         "class=\"bar-head\"><h2>{Over time}</h2></div>\n");
+    bj_local_html_str(b, "<section class=\"card\" id=\"curves\" data-live-part "
+                         "data-zoom><div class=\"bar-head\"><h2>{Over time}"
+                         "</h2></div>\n");
+    if (!job_has_ended(g) && g->f.start != BJ_SQL_NULL && !g->no_curves) {
+        bj_buf_str(b, "<dl class=\"facts\">");
+        if (g->f.gpus > 0)
+            job_put_live(b, g, "GPU memory now", "gpu_memory_bytes",
+                         BJ_SHOW_BYTES, "");
+        job_put_live(b, g, "Power now", "power_watts", BJ_SHOW_ROUND, "W");
+        bj_buf_str(b, "</dl>\n");
+    }
     if (g->f.start == BJ_SQL_NULL)
         bj_local_html(b, "<p class=\"none\">{The job has not started.}</p>\n");
     else if (g->no_curves)
@@ -370,13 +801,12 @@ static void job_put_curves(struct bj_buf *b, const struct job_page *g)
 static void job_put_lower(struct bj_call *c, struct job_page *g)
 {
     struct bj_buf *b = &c->reply->body;
-    job_uses(b, g);
-    bj_buf_slice(b, (struct bj_slice){g->parts.p, g->parts.len});
-    b->failed |= g->parts.failed;
     job_put_curves(b, g);
+    bj_buf_slice(b, (struct bj_slice){g->parts.p, g->parts.len});
     bj_buf_slice(b, (struct bj_slice){g->details.p, g->details.len});
-    b->failed |= g->details.failed;
-    bj_local_html(b, "<p class=\"screen\">{Data:} <a href=\"../api/v1/jobs/");
+    b->failed |= g->parts.failed | g->details.failed;
+    bj_local_html(b, "<section class=\"card screen\"><p>{Data:} <a "
+                     "href=\"../api/v1/jobs/");
     bj_url_text(b, g->f.key);
     bj_local_html(b, "\">{all fields (JSON)}</a>");
     if (!g->no_curves && g->f.start != BJ_SQL_NULL) {
@@ -387,26 +817,10 @@ static void job_put_lower(struct bj_call *c, struct job_page *g)
     bj_buf_str(b, "</p>\n<form action=\"../compare\"><input type=\"hidden\" "
                   "name=\"job\" value=\"");
     bj_html_text(b, g->f.key);
-    bj_local_html(b,
-                  "\"><label>{Compare with job}<input name=\"job\" "
-                  "type=\"text\"></label><button>{Compare}</button></form>\n");
+    bj_local_html(b, "\"><label>{Compare with job}<input name=\"job\" "
+                     "type=\"text\"></label><button>{Compare}</button></form>"
+                     "</section>\n");
     bj_page_close(c);
-}
-
-static void job_put_refresh(struct bj_call *c, const struct job_page *g)
-{
-    struct bj_buf *b = &c->reply->body;
-    if (job_has_ended(g))
-        return;
-    if (g->live)
-        bj_call_header(c, "Refresh", "60");
-    bj_buf_printf(
-        b,
-        "<p class=\"sub screen\">%s <a href=\"?live=%s\">%s</a></p>"
-        "\n",
-        g->live ? bj_local_escaped("This page reloads every minute.") : "",
-        g->live ? "false" : "true",
-        bj_local_escaped(g->live ? "Stop reloading." : "Reload every minute."));
 }
 
 static int job_put_field(struct bj_call *c, struct bj_params *p,
@@ -422,10 +836,11 @@ static int job_request_row(struct bj_call *c, struct bj_params *p,
     int r =
         bj_params_put(c, p, BJ_BIT(BJ_PARAM_JOB), BJ_SLICE("job"), g->f.key);
     if (r == 0)
-        r = bj_page_fields(c, p, head_columns);
-    if (r == 0)
         r = bj_page_fields(c, p, detail_columns);
-    return r == 0 ? job_put_field(c, p, "display_id") : r;
+    for (size_t i = 0;
+         r == 0 && i < sizeof(title_fields) / sizeof(title_fields[0]); i++)
+        r = job_put_field(c, p, title_fields[i]);
+    return r;
 }
 
 static int job_read_row(struct bj_call *c, struct bj_params *p,
@@ -459,7 +874,6 @@ static int job_make_page(struct bj_call *c, struct job_page *g)
         r = job_put_steps(c, g);
     if (r != 0)
         return r;
-    job_put_refresh(c, g);
     if (!c->worker->prom)
         g->no_curves = "No Prometheus server is configured, so there are no "
                        "charts.";

@@ -9,6 +9,7 @@
 #include "base/local.h"
 #include "base/stamp.h"
 #include "base/tz.h"
+#include "report/model/show.h"
 #include "sched/state.h"
 
 #include <stdio.h>
@@ -127,12 +128,27 @@ static int choices_query(struct bj_call *c, const struct bj_params *p,
     return r;
 }
 
-static void put_option(struct bj_buf *b, struct bj_slice name, bool selected)
+/* Append a name of a filter for people: a finding in words. */
+static void put_filter_name(struct bj_buf *b, enum bj_param which,
+                            struct bj_slice name)
+{
+    struct bj_buf words = {0};
+    if (which == BJ_PARAM_FINDING)
+        bj_show_finding(&words, name);
+    bj_html_text(b, which == BJ_PARAM_FINDING
+                        ? (struct bj_slice){words.p, words.len}
+                        : name);
+    b->failed |= words.failed;
+    bj_buf_free(&words);
+}
+
+static void put_option(struct bj_buf *b, enum bj_param which,
+                       struct bj_slice name, bool selected)
 {
     bj_buf_str(b, "<option value=\"");
     bj_html_text(b, name);
     bj_buf_str(b, selected ? "\" selected>" : "\">");
-    bj_html_text(b, name);
+    put_filter_name(b, which, name);
     bj_buf_str(b, "</option>");
 }
 
@@ -156,7 +172,7 @@ static int put_choices(struct bj_call *c, const struct bj_params *p,
         r = 0;
         n++;
         found |= same;
-        put_option(&list, name, same);
+        put_option(&list, k->which, name, same);
     }
     bj_query_free(&q);
     if (n > CHOICES_MAX || !found) {
@@ -175,7 +191,7 @@ static int put_choices(struct bj_call *c, const struct bj_params *p,
     return r;
 }
 
-static int jobs_put_form(struct bj_call *c, const struct bj_params *p)
+int bj_page_filters(struct bj_call *c, const struct bj_params *p)
 {
     struct bj_buf *b = &c->reply->body;
     int r = 0;
@@ -185,6 +201,13 @@ static int jobs_put_form(struct bj_call *c, const struct bj_params *p)
     for (size_t i = 0; i < CHOICES && r == 0; i++)
         if (choices[i].which != BJ_PARAM_USER || bj_page_sees_others(c))
             r = put_choices(c, p, &choices[i]);
+    return r;
+}
+
+static int jobs_put_form(struct bj_call *c, const struct bj_params *p)
+{
+    struct bj_buf *b = &c->reply->body;
+    int r = bj_page_filters(c, p);
     bj_page_input(b, p, BJ_PARAM_NAME, "Name contains", "text");
     bj_page_input(b, p, BJ_PARAM_NODE, "Node", "text");
     bj_page_input(b, p, BJ_PARAM_JOB, "Job or array id", "search");
@@ -313,7 +336,7 @@ static void put_chips(struct bj_call *c, const struct bj_params *p)
         {BJ_PARAM_PARTITION, "Partition"}, {BJ_PARAM_CLUSTER, "Cluster"},
         {BJ_PARAM_FINDING, "Finding"},     {BJ_PARAM_NODE, "Node"},
         {BJ_PARAM_NAME, "Name contains"},  {BJ_PARAM_JOB, "Job or array id"}};
-    struct bj_buf *b = &c->reply->body, link = {0};
+    struct bj_buf *b = &c->reply->body, link = {0}, words = {0};
     bool any = false;
     for (size_t i = 0; i < sizeof(chips) / sizeof(chips[0]); i++) {
         if (!p->given[chips[i].which])
@@ -322,14 +345,19 @@ static void put_chips(struct bj_call *c, const struct bj_params *p)
         bj_buf_put(&link, "", 1);
         bj_buf_str(b, any ? "" : "<ul class=\"chips screen\">");
         any = true;
+        words.len = 0;
+        if (chips[i].which == BJ_PARAM_FINDING)
+            bj_show_finding(&words, bj_params_text(p, BJ_PARAM_FINDING));
         if (!link.failed)
             bj_widget_chip(b, link.p, chips[i].title,
-                           bj_params_text(p, chips[i].which));
+                           words.len > 0 ? (struct bj_slice){words.p, words.len}
+                                         : bj_params_text(p, chips[i].which));
     }
     if (any)
         bj_local_html_str(b, "<li><a href=\"jobs\">{Clear}</a></li></ul>\n");
-    b->failed |= link.failed;
+    b->failed |= link.failed | words.failed;
     bj_buf_free(&link);
+    bj_buf_free(&words);
 }
 
 /* --- the list --------------------------------------------------------------
@@ -438,11 +466,70 @@ static int jobs_put_list(struct bj_call *c, const struct bj_params *p,
     return r;
 }
 
+/* Does the list leave waiting jobs out, which are above it?  Not if the request
+ * names states or a job. */
+static bool is_apart(const struct bj_params *p)
+{
+    return !p->given[BJ_PARAM_STATE] && !p->given[BJ_PARAM_JOB];
+}
+
+static int put_state(struct bj_call *c, struct bj_params *p, const char *state)
+{
+    return bj_params_put(c, p, BJ_BIT(BJ_PARAM_STATE), BJ_SLICE("state"),
+                         bj_slice_str(state));
+}
+
+/* Append the first waiting jobs, if there are any, before those that ran. */
+static int put_waiting(struct bj_call *c, const struct bj_params *p)
+{
+    enum { WAITING_MAX = 5 };
+    struct bj_buf *b = &c->reply->body, link = {0}, rows = {0};
+    struct bj_page_column columns[COLUMNS + 1];
+    struct bj_page_table table;
+    struct bj_jobs_end end = {0};
+    struct bj_params list = *p;
+    char n[BJ_AMOUNT_COUNT];
+    int r = put_state(c, &list, "pending");
+    list.given[BJ_PARAM_LIMIT] = list.given[BJ_PARAM_TOTAL] = true;
+    list.number[BJ_PARAM_LIMIT] = WAITING_MAX;
+    list.number[BJ_PARAM_TOTAL] = 1;
+    list.given[BJ_PARAM_SORT] = list.given[BJ_PARAM_ORDER] = false;
+    choose_columns(c, &list, columns);
+    if (r == 0)
+        r = bj_page_fields(c, &list, columns);
+    if (r == 0)
+        r = bj_params_put(c, &list, BJ_BIT(BJ_PARAM_FIELDS), BJ_SLICE("fields"),
+                          BJ_SLICE("name"));
+    bj_page_table_begin(&table, &rows, columns, "");
+    if (r == 0)
+        r = bj_jobs_list(c, &list, &(struct bj_output){.cells = &table.cells},
+                         &end);
+    const bool any = table.rows > 0;
+    bj_page_table_end(&table, "");
+    if (any) {
+        jobs_link(c, BJ_BIT(BJ_PARAM_STATE), &link);
+        bj_buf_str(&link, "state=pending");
+        bj_buf_put(&link, "", 1);
+        bj_local_html_str(b, "<div class=\"bar-head\"><h2>{Waiting}</h2>");
+        if (*end.next && !link.failed && end.total > 0)
+            bj_local_html(b, "<a class=\"small\" href=\"%s\">{All %s}</a>",
+                          link.p, bj_amount_count(n, end.total));
+        bj_buf_str(b, "</div>\n");
+        bj_buf_slice(b, (struct bj_slice){rows.p, rows.len});
+        bj_local_html_str(b, "<h2>{Started}</h2>\n");
+    }
+    b->failed |= rows.failed | link.failed;
+    bj_buf_free(&rows);
+    bj_buf_free(&link);
+    return r;
+}
+
 static int on_jobs(struct bj_call *c)
 {
     struct bj_params p, list;
     struct bj_jobs_end end = {0};
     struct bj_page_column columns[COLUMNS + 1];
+    static const char *const started[] = {"running", "suspended", "ended"};
     int r = bj_params_read(c, JOBS, &p);
     if (r != 0)
         return r;
@@ -460,6 +547,10 @@ static int on_jobs(struct bj_call *c)
     if (r == 0)
         r = bj_params_put(c, &list, BJ_BIT(BJ_PARAM_FIELDS), BJ_SLICE("fields"),
                           BJ_SLICE("name"));
+    if (r == 0 && is_apart(&p))
+        for (size_t i = 0; i < sizeof(started) / sizeof(started[0]) && r == 0;
+             i++)
+            r = put_state(c, &list, started[i]);
     if (r != 0)
         return r;
     bj_page_open(c, bj_local(bj_page_sees_others(c) ? "Jobs" : "My jobs"), "");
@@ -468,6 +559,8 @@ static int on_jobs(struct bj_call *c)
     if (r == 0)
         r = put_tabs(c, &p);
     put_chips(c, &p);
+    if (r == 0 && is_apart(&p) && !p.given[BJ_PARAM_CURSOR])
+        r = put_waiting(c, &p);
     if (r == 0)
         r = jobs_put_list(c, &p, &list, columns, &end);
     put_next(c, &p, &end);

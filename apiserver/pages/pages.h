@@ -31,6 +31,11 @@ void bj_page_select(struct bj_buf *b, const struct bj_params *p,
                     enum bj_param which, const char *title,
                     const struct bj_page_choice *choices);
 
+/* Begin a card with a form: the dates, and lists of the users, accounts,
+ * partitions, clusters and findings that exist for the user.  The caller
+ * appends more and ends both.  0, or an error of the store. */
+int bj_page_filters(struct bj_call *c, const struct bj_params *p);
+
 /* Append the parameters of the request, except those in the mask except, each
  * followed by "&amp;", for links that change the excepted ones. */
 void bj_page_args(struct bj_buf *b, const struct bj_call *c, unsigned except);

@@ -66,6 +66,10 @@ static void html_item(struct bj_buf *b, const struct bj_html_page *page,
                           text = bj_doc_cell(s, i, BJ_DOC_ITEM)->text;
     if (name == BJ_DOC_ADVICE) {
         html_put_advice(b, "<li>", text, "");
+    } else if (name == BJ_DOC_FINDINGS && page) {
+        bj_buf_str(b, "<li>");
+        page->mark(b, mark);
+        bj_buf_str(b, " ");
     } else if (name == BJ_DOC_FINDINGS) {
         html_put(b, "<li><b class=\"", mark, "\">");
         html_put(b, "", mark, "</b> ");
@@ -74,9 +78,24 @@ static void html_item(struct bj_buf *b, const struct bj_html_page *page,
     }
     if (name != BJ_DOC_ADVICE)
         html_put(b, "<bdi>", text, "</bdi>");
-    html_put(b, "<br><code>", bj_doc_cell(s, i, BJ_DOC_LINE)->text, "</code>");
+    if (!page)
+        html_put(b, "<br><code>", bj_doc_cell(s, i, BJ_DOC_LINE)->text,
+                 "</code>");
     html_url(b, page, bj_doc_cell(s, i, BJ_DOC_URL)->text);
     bj_buf_str(b, "</li>\n");
+}
+
+/* The lines of the next request in one piece, to copy. */
+static void html_lines(struct bj_buf *b, const struct bj_doc_section *s)
+{
+    bool any = false;
+    for (size_t i = 0; i < s->rows; i++) {
+        const struct bj_slice line = bj_doc_cell(s, i, BJ_DOC_LINE)->text;
+        html_put(b, any ? "\n" : "<pre class=\"lines\" data-copy><code>", line,
+                 "");
+        any |= line.n > 0;
+    }
+    bj_buf_str(b, any ? "</code></pre>\n" : "");
 }
 
 static void html_list(struct bj_buf *b, const struct bj_html_page *page,
@@ -86,7 +105,9 @@ static void html_list(struct bj_buf *b, const struct bj_html_page *page,
     if (s->rows > 0) {
         html_put(b, page ? "<h3>" : "<h2>", bj_slice_str(s->title),
                  page ? "</h3>\n" : "</h2>\n");
-        bj_buf_str(b, "<ul>\n");
+        if (page && name == BJ_DOC_ADVICE)
+            html_lines(b, s);
+        bj_buf_str(b, page ? "<ul class=\"why\">\n" : "<ul>\n");
     }
     for (size_t i = 0; i < s->rows; i++)
         html_item(b, page, s, name, i);
@@ -110,8 +131,11 @@ static void html_verdict(struct bj_buf *b, const struct bj_html_page *page,
                                 *advice = &d->section[BJ_DOC_ADVICE];
     const struct bj_slice level = bj_doc_cell(s, 0, BJ_DOC_LEVEL)->text,
                           todo = bj_doc_cell(s, 0, BJ_DOC_TODO)->text;
-    html_put(b, page ? "<section class=\"verdict " : "<div class=\"verdict ",
+    html_put(b,
+             page ? "<section class=\"card verdict " : "<div class=\"verdict ",
              level, "\">\n");
+    if (page)
+        page->mark(b, level);
     html_put(b, "<h2 class=\"", level, "\">");
     html_put(b, "<bdi>", bj_doc_cell(s, 0, BJ_DOC_WRONG)->text,
              "</bdi></h2>\n");
@@ -294,12 +318,68 @@ static void html_table(struct bj_buf *b, const struct bj_html_page *page,
         html_put(b, "<p>", s->note, "</p>\n");
     if (shown == 0)
         return;
-    bj_buf_str(b, page ? "<div class=\"wide\"><table class=\"parts\">"
-                       : "<table>\n");
+    bj_buf_str(b, page ? "<div class=\"wide\"><table data-sort>" : "<table>\n");
     if (t->has_head)
         html_head(b, page, s, t);
     html_rows(b, page, s, t, shown);
     bj_buf_str(b, page ? "</tbody></table></div>\n" : "</table>\n");
+}
+
+/* --- the request -----------------------------------------------------------
+ */
+
+static void html_ask(struct bj_buf *b, const struct bj_html_page *page,
+                     const struct bj_doc_section *s, size_t row)
+{
+    const struct bj_doc_cell *of = bj_doc_cell(s, row, BJ_DOC_OF_ASKED);
+    html_put(b, "<tr><th scope=\"row\">",
+             bj_doc_cell(s, row, BJ_DOC_RESOURCE)->text, "</th>");
+    for (unsigned i = BJ_DOC_ASKED; i <= BJ_DOC_TAKEN; i++) {
+        if (!s->head[i])
+            continue;
+        const struct bj_slice text = bj_doc_cell(s, row, i)->text;
+        html_put(b, "<td class=\"n\" data-l=\"", bj_slice_str(s->head[i]),
+                 "\">");
+        bj_html_text(b, text.n > 0 ? text : BJ_SLICE("–"));
+        if (i == BJ_DOC_TAKEN)
+            html_put(b, " <small>", bj_doc_cell(s, row, BJ_DOC_HOW)->text,
+                     "</small>");
+        bj_buf_str(b, "</td>");
+    }
+    if (s->head[BJ_DOC_TAKEN])
+        bj_buf_str(b, "<td>");
+    if (of->has_meter && of->ppm != BJ_SQL_NULL)
+        page->meter(b, of->judge, of->ppm);
+    if (s->head[BJ_DOC_TAKEN])
+        bj_buf_str(b, "</td>");
+    if (s->head[BJ_DOC_NEXT]) {
+        html_put(b, "<td data-l=\"", bj_slice_str(s->head[BJ_DOC_NEXT]), "\">");
+        html_put(b, "<code>", bj_doc_cell(s, row, BJ_DOC_NEXT)->text,
+                 "</code>");
+        bj_buf_str(b, "</td>");
+    }
+    bj_buf_str(b, "</tr>\n");
+}
+
+/* The table of a request: its resources with what was requested and used, and
+ * the next request. */
+static void html_request(struct bj_buf *b, const struct bj_html_page *page,
+                         const struct bj_doc_section *s)
+{
+    html_put(b,
+             "<table class=\"stack dense\"><thead><tr><td></td><th "
+             "scope=\"col\" class=\"n\">",
+             bj_slice_str(s->head[BJ_DOC_ASKED]), "</th>");
+    if (s->head[BJ_DOC_TAKEN])
+        html_put(b, "<th scope=\"col\" class=\"n\">",
+                 bj_slice_str(s->head[BJ_DOC_TAKEN]), "</th><td></td>");
+    if (s->head[BJ_DOC_NEXT])
+        html_put(b, "<th scope=\"col\">", bj_slice_str(s->head[BJ_DOC_NEXT]),
+                 "</th>");
+    bj_buf_str(b, "</tr></thead><tbody>\n");
+    for (size_t i = 0; i < s->rows; i++)
+        html_ask(b, page, s, i);
+    bj_buf_str(b, "</tbody></table>\n");
 }
 
 /* --- the document ----------------------------------------------------------
@@ -429,6 +509,8 @@ void bj_doc_html_section(const struct bj_doc *d, enum bj_doc_name name,
                        s);
     if (name == BJ_DOC_HELD)
         html_rows(out, page, s, &html_held, s->rows);
+    if (name == BJ_DOC_REQUEST && s->rows > 0)
+        html_request(out, page, s);
     for (size_t i = 0; i < sizeof(html_tables) / sizeof(html_tables[0]); i++)
         if (html_tables[i].name == name)
             html_table(out, page, s, &html_tables[i]);

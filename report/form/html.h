@@ -15,6 +15,8 @@ struct bj_html_page {
     const char *job_path; /* of a link to a job, without its id */
     /* Append the meter of an efficiency, and the number. */
     void (*meter)(struct bj_buf *b, enum bj_doc_judge judge, int64_t ppm);
+    /* Append the mark of a severity, or of the level of a verdict. */
+    void (*mark)(struct bj_buf *b, struct bj_slice severity);
 };
 
 /* Append one section for a page; nothing if the document lacks it. */

@@ -219,41 +219,91 @@ static void job_put_figure(const struct bj_report *r, struct bj_doc *d,
     row[BJ_DOC_SOURCE].text = bj_doc_take(d);
 }
 
-/* What a job that has not ended uses now of what it holds or requested;
- * BJ_SQL_NULL: unknown.  Amounts in millionths, or bytes. */
-struct job_now {
-    const char *label;
-    int64_t held, used, ppm;
+/* --- the request -----------------------------------------------------------
+ */
+
+enum { MILLION = 1000000, NEARLY_FULL = 950000 /* ppm */ };
+
+/* A resource of a request: what was requested and held of it, and what was
+ * used, is used now, or was needed at most.  Amounts in millionths, or bytes;
+ * BJ_SQL_NULL: unknown. */
+struct job_ask {
+    const char *label, *how;
+    int64_t asked, held, used, ppm;
     enum bj_doc_judge judge;
-    bool bytes;
+    enum { JOB_COUNT, JOB_BYTES, JOB_TIME } unit;
+    const char *advice, *more; /* names of advice about it; NULL: none */
 };
 
-static struct bj_slice job_now_amount(struct bj_doc *d, const struct job_now *n,
+static struct bj_slice job_ask_amount(struct bj_doc *d, const struct job_ask *a,
                                       int64_t v)
 {
-    if (v != BJ_SQL_NULL && n->bytes)
+    if (v == BJ_SQL_NULL)
+        return (struct bj_slice){0};
+    if (a->unit == JOB_BYTES)
         bj_show_bytes(&d->scratch, v);
-    else if (v != BJ_SQL_NULL)
+    else if (a->unit == JOB_TIME)
+        bj_show_seconds(&d->scratch, v / MILLION);
+    else
         bj_show_millionths(&d->scratch, v);
     return bj_doc_take(d);
 }
 
-static void job_put_now(struct bj_doc *d, struct bj_doc_section *s,
-                        const struct job_now *n)
+/* The option that changes it in the next request. */
+static struct bj_slice job_next(const struct bj_report *r,
+                                const struct job_ask *a)
+{
+    for (size_t i = 0; a->advice && i < r->advices; i++)
+        if (r->advice[i].option.n > 0 &&
+            (bj_slice_eq(r->advice[i].advice, bj_slice_str(a->advice)) ||
+             bj_slice_eq(r->advice[i].advice, bj_slice_str(a->more))))
+            return r->advice[i].option;
+    return (struct bj_slice){0};
+}
+
+static void job_put_ask(const struct bj_report *r, struct bj_doc *d,
+                        struct bj_doc_section *s, const struct job_ask *a)
 {
     struct bj_doc_cell *row = bj_doc_row(d, s);
-    row[BJ_DOC_LABEL].text = job_local(n->label);
-    row[BJ_DOC_ALLOCATED].text = job_now_amount(d, n, n->held);
-    row[BJ_DOC_AMOUNT_USED].text = job_now_amount(d, n, n->used);
-    if (n->used == BJ_SQL_NULL)
+    row[BJ_DOC_RESOURCE].text = job_local(a->label);
+    row[BJ_DOC_ASKED].text = job_ask_amount(d, a, a->asked);
+    if (a->held != BJ_SQL_NULL && a->asked != BJ_SQL_NULL &&
+        a->held != a->asked) {
+        bj_buf_slice(&d->scratch, row[BJ_DOC_ASKED].text);
+        bj_local_str(&d->scratch, ", {held} ");
+        bj_buf_slice(&d->scratch, job_ask_amount(d, a, a->held));
+        row[BJ_DOC_ASKED].text = bj_doc_take(d);
+    }
+    row[BJ_DOC_TAKEN].text = job_ask_amount(d, a, a->used);
+    row[BJ_DOC_NEXT].text = job_next(r, a);
+    if (a->used == BJ_SQL_NULL)
         return;
+    row[BJ_DOC_HOW].text = a->how ? job_local(a->how) : (struct bj_slice){0};
+    row[BJ_DOC_OF_ASKED].judge = a->judge;
+    row[BJ_DOC_OF_ASKED].has_meter = true;
+    row[BJ_DOC_OF_ASKED].ppm = a->ppm;
+    row[BJ_DOC_OF_ASKED].text = job_percent(d, a->ppm);
+}
+
+/* Add what a running job uses now of what it holds. */
+static void job_put_now(struct bj_doc *d, const struct job_ask *a)
+{
+    struct bj_doc_section *s = &d->section[BJ_DOC_NOW];
+    const int64_t held = a->held != BJ_SQL_NULL ? a->held : a->asked;
+    if (!s->is_there)
+        s = bj_doc_add(d, BJ_DOC_NOW, bj_local("In use now"),
+                       BJ_DOC_FIGURE_COLUMNS);
+    struct bj_doc_cell *row = bj_doc_row(d, s);
+    row[BJ_DOC_LABEL].text = job_local(a->label);
+    row[BJ_DOC_ALLOCATED].text = job_ask_amount(d, a, held);
+    row[BJ_DOC_AMOUNT_USED].text = job_ask_amount(d, a, a->used);
     row[BJ_DOC_AMOUNT_USED].unit = bj_local("now");
-    row[BJ_DOC_PERCENT].judge = n->judge;
+    row[BJ_DOC_PERCENT].judge = a->judge;
     row[BJ_DOC_PERCENT].has_meter = true;
-    row[BJ_DOC_PERCENT].ppm = n->ppm;
-    row[BJ_DOC_PERCENT].text = job_percent(d, n->ppm);
+    row[BJ_DOC_PERCENT].ppm = a->ppm;
+    row[BJ_DOC_PERCENT].text = job_percent(d, a->ppm);
     bj_buf_slice(&d->scratch, row[BJ_DOC_AMOUNT_USED].text);
-    if (n->held != BJ_SQL_NULL) {
+    if (held != BJ_SQL_NULL) {
         bj_local_str(&d->scratch, " {of} ");
         bj_buf_slice(&d->scratch, row[BJ_DOC_ALLOCATED].text);
     }
@@ -267,53 +317,90 @@ static int64_t job_part(int64_t used, int64_t held)
                : (int64_t)((double)used * 1e6 / (double)held + 0.5);
 }
 
-/* The sections of a job that has not ended. */
-static void job_put_present(const struct bj_report *r, struct bj_doc *d,
-                            struct bj_doc_section *held)
+static int64_t job_millions(int64_t n)
 {
-    enum { MILLION = 1000000, NEARLY_FULL = 950000 /* ppm */ };
-    const int64_t cpus = bj_report_number(r, BJ_REPORT_CPUS),
-                  gpus = bj_report_number(r, BJ_REPORT_GPUS),
-                  milli = bj_report_number(r, BJ_REPORT_NOW_CPUS),
-                  bytes = bj_report_number(r, BJ_REPORT_NOW_MEMORY),
-                  gpu_ppm = bj_report_number(r, BJ_REPORT_NOW_GPU);
-    struct job_now now[] = {
-        {.label = "CPUs",
-         .held = cpus > 0 ? cpus * MILLION : BJ_SQL_NULL,
-         .used = milli != BJ_SQL_NULL ? milli * 1000 : BJ_SQL_NULL,
-         .judge = BJ_DOC_JUDGE_CPU},
-        {.label = "Memory",
-         .held = bj_report_number(r, BJ_REPORT_MEMORY_ALLOCATED),
-         .used = bytes,
-         .bytes = true},
-        {.label = "GPUs",
-         .held = gpus > 0 ? gpus * MILLION : BJ_SQL_NULL,
-         .used =
-             gpus > 0 && gpu_ppm != BJ_SQL_NULL ? gpus * gpu_ppm : BJ_SQL_NULL,
-         .judge = BJ_DOC_JUDGE_GPU}};
-    struct bj_doc_section *s = NULL;
-    if (now[1].held == BJ_SQL_NULL)
-        now[1].held = bj_report_number(r, BJ_REPORT_MEMORY_REQUESTED);
-    for (size_t i = 0; i < sizeof(now) / sizeof(now[0]); i++) {
-        struct job_now *n = &now[i];
-        n->ppm = job_part(n->used, n->held);
-        /* before the end of a job, only memory that is nearly full is a
-         * problem */
-        if (n->bytes && n->ppm > NEARLY_FULL)
-            n->judge = BJ_DOC_JUDGE_MEMORY;
-        if (n->used == BJ_SQL_NULL && n->held == BJ_SQL_NULL)
+    return n > 0 ? n * MILLION : BJ_SQL_NULL;
+}
+
+/* What a job that has ended used of its request. */
+static void job_ask_ended(const struct bj_report *r, struct job_ask *cpus,
+                          struct job_ask *memory, struct job_ask *gpus)
+{
+    const int64_t elapsed = bj_report_number(r, BJ_REPORT_ELAPSED),
+                  held = bj_report_number(r, BJ_REPORT_GPUS);
+    const struct bj_report_figure *f = r->figure;
+    if (f[BJ_FIGURE_CPU].used != BJ_SQL_NULL && elapsed > 0)
+        cpus->used = f[BJ_FIGURE_CPU].used / elapsed;
+    cpus->how = gpus->how = "on average";
+    cpus->ppm = f[BJ_FIGURE_CPU].ppm;
+    memory->used = f[BJ_FIGURE_MEMORY].used;
+    memory->how = "at most";
+    memory->ppm = f[BJ_FIGURE_MEMORY].ppm;
+    memory->judge = BJ_DOC_JUDGE_MEMORY;
+    gpus->ppm = f[BJ_FIGURE_GPU].ppm;
+    if (held > 0 && gpus->ppm != BJ_SQL_NULL)
+        gpus->used = held * gpus->ppm;
+}
+
+/* What a job that has not ended uses now. */
+static void job_ask_now(const struct bj_report *r, struct job_ask *cpus,
+                        struct job_ask *memory, struct job_ask *gpus)
+{
+    const int64_t milli = bj_report_number(r, BJ_REPORT_NOW_CPUS),
+                  ppm = bj_report_number(r, BJ_REPORT_NOW_GPU),
+                  held = bj_report_number(r, BJ_REPORT_GPUS);
+    cpus->used = milli != BJ_SQL_NULL ? milli * 1000 : BJ_SQL_NULL;
+    memory->used = bj_report_number(r, BJ_REPORT_NOW_MEMORY);
+    gpus->used = held > 0 && ppm != BJ_SQL_NULL ? held * ppm : BJ_SQL_NULL;
+    cpus->how = memory->how = gpus->how = "now";
+    cpus->ppm = job_part(cpus->used,
+                         cpus->held != BJ_SQL_NULL ? cpus->held : cpus->asked);
+    memory->ppm =
+        job_part(memory->used,
+                 memory->held != BJ_SQL_NULL ? memory->held : memory->asked);
+    gpus->ppm = job_part(gpus->used, gpus->held);
+    /* before the end of a job, only memory that is nearly full is a problem */
+    if (memory->ppm > NEARLY_FULL)
+        memory->judge = BJ_DOC_JUDGE_MEMORY;
+}
+
+static void job_put_request(const struct bj_report *r, struct bj_doc *d)
+{
+    const struct bj_report_figure *time = &r->figure[BJ_FIGURE_TIME];
+    const bool ended = bj_report_number(r, BJ_REPORT_END) != BJ_SQL_NULL;
+    const int64_t asked = bj_report_number(r, BJ_REPORT_CPUS_REQUESTED),
+                  cpus = bj_report_number(r, BJ_REPORT_CPUS),
+                  gpus = bj_report_number(r, BJ_REPORT_GPUS);
+    struct job_ask all[] = {
+        {"CPUs", NULL, job_millions(asked > 0 ? asked : cpus),
+         job_millions(cpus), BJ_SQL_NULL, BJ_SQL_NULL, BJ_DOC_JUDGE_CPU,
+         JOB_COUNT, "cpus", "nodes"},
+        {"Memory", NULL, bj_report_number(r, BJ_REPORT_MEMORY_REQUESTED),
+         bj_report_number(r, BJ_REPORT_MEMORY_ALLOCATED), BJ_SQL_NULL,
+         BJ_SQL_NULL, BJ_DOC_NOT_JUDGED, JOB_BYTES, "memory", "more_memory"},
+        {"GPUs", NULL, job_millions(gpus), job_millions(gpus), BJ_SQL_NULL,
+         BJ_SQL_NULL, BJ_DOC_JUDGE_GPU, JOB_COUNT, "gpus", "gpus"},
+        {"Run time", NULL, time->allocated, time->allocated, time->used,
+         time->ppm, BJ_DOC_JUDGE_TIME, JOB_TIME, "time", "more_time"}};
+    struct bj_doc_section *s =
+        bj_doc_add(d, BJ_DOC_REQUEST, bj_local("Requested and used"),
+                   BJ_DOC_REQUEST_COLUMNS);
+    (ended ? job_ask_ended : job_ask_now)(r, &all[0], &all[1], &all[2]);
+    s->head[BJ_DOC_ASKED] = bj_local("requested");
+    if (bj_report_number(r, BJ_REPORT_START) != BJ_SQL_NULL)
+        s->head[BJ_DOC_TAKEN] = bj_local("used");
+    if (r->next.options.n > 0)
+        s->head[BJ_DOC_NEXT] = bj_local("next request");
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        struct job_ask *a = &all[i];
+        if (a->asked == BJ_SQL_NULL && a->held != BJ_SQL_NULL)
+            a->asked = a->held;
+        if (a->asked == BJ_SQL_NULL && a->used == BJ_SQL_NULL)
             continue;
-        job_put_now(d, held, n);
-        if (n->used == BJ_SQL_NULL)
-            continue;
-        if (!s)
-            s = bj_doc_add(d, BJ_DOC_NOW, bj_local("In use now"),
-                           BJ_DOC_FIGURE_COLUMNS);
-        job_put_now(d, s, n);
+        job_put_ask(r, d, s, a);
+        if (!ended && a->used != BJ_SQL_NULL && a->unit != JOB_TIME)
+            job_put_now(d, a);
     }
-    if (r->figure[BJ_FIGURE_TIME].used != BJ_SQL_NULL ||
-        r->figure[BJ_FIGURE_TIME].allocated != BJ_SQL_NULL)
-        job_put_figure(r, d, held, BJ_FIGURE_TIME);
 }
 
 static void job_put_figures(const struct bj_report *r, struct bj_doc *d)
@@ -322,8 +409,6 @@ static void job_put_figures(const struct bj_report *r, struct bj_doc *d)
                                              BJ_DOC_FIGURE_COLUMNS),
                           *s = NULL;
     const bool ended = bj_report_number(r, BJ_REPORT_END) != BJ_SQL_NULL;
-    if (!ended)
-        job_put_present(r, d, held);
     for (unsigned i = 0; i < BJ_FIGURES; i++) {
         const struct bj_report_figure *f = &r->figure[i];
         const bool known = f->used != BJ_SQL_NULL || f->ppm != BJ_SQL_NULL;
@@ -583,6 +668,7 @@ void bj_report_document(const struct bj_report *r, struct bj_doc *ret)
     job_put_head(r, ret);
     job_put_running(r, ret);
     job_put_advice(r, ret);
+    job_put_request(r, ret);
     job_put_figures(r, ret);
     job_put_findings(r, ret);
     job_put_warnings(r, ret);

@@ -21,8 +21,10 @@ enum bj_doc_name {
     BJ_DOC_ADVICE,
     BJ_DOC_FIGURES, /* what was used of what was held */
     BJ_DOC_NOW,     /* what a running job uses now of what it holds */
-    BJ_DOC_HELD,    /* of a job: also of what the use is unknown; before its
-                       end what it uses now, and the run time */
+    BJ_DOC_HELD,    /* of a job that has ended: also of what the use is
+                       unknown */
+    BJ_DOC_REQUEST, /* what a request consists of: requested, used, and the next
+                       request */
     BJ_DOC_FINDINGS,
     BJ_DOC_WARNINGS,
     BJ_DOC_NODES,
@@ -66,6 +68,15 @@ enum {
     BJ_DOC_REQUESTED,
     BJ_DOC_SOURCE, /* "nodes, measured" */
     BJ_DOC_FIGURE_COLUMNS
+};
+enum {
+    BJ_DOC_RESOURCE, /* "Memory" */
+    BJ_DOC_ASKED,
+    BJ_DOC_TAKEN,
+    BJ_DOC_HOW,      /* "on average", "at most", "now" */
+    BJ_DOC_OF_ASKED, /* with a meter */
+    BJ_DOC_NEXT,     /* the option of the next request */
+    BJ_DOC_REQUEST_COLUMNS
 };
 enum {
     BJ_DOC_PART, /* the node or GPU; the least used is the first */

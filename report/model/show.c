@@ -183,6 +183,67 @@ void bj_show_column(struct bj_buf *b, const struct bj_column *c,
         bj_show_value(b, c->unit, v->number, bj_value_digits(c->kind));
 }
 
+void bj_show_finding(struct bj_buf *b, struct bj_slice name)
+{
+    static const struct {
+        const char *rule, *words;
+    } names[] = {{"gpus_unused", "GPUs never used"},
+                 {"nodes_unused", "Nodes never used"},
+                 {"gpu_slice", "A part of a GPU is enough"},
+                 {"gpu_low_interactive", "Session with idle GPUs"},
+                 {"gpu_very_low", "GPUs nearly idle"},
+                 {"gpu_low", "GPUs mostly idle"},
+                 {"serial_many_cpus", "One CPU busy of several"},
+                 {"cpu_very_low", "Few CPUs busy"},
+                 {"cpu_low", "Some CPUs idle"},
+                 {"cpu_uneven", "CPUs busy for a part of the time"},
+                 {"core_imbalance", "Cores unevenly busy"},
+                 {"nodes_uneven", "Nodes unevenly busy"},
+                 {"gpus_uneven", "GPUs unevenly busy"},
+                 {"threads", "Too many threads"},
+                 {"small_io", "Many small files"},
+                 {"scratch_unused", "Scratch not used"},
+                 {"oom", "Out of memory"},
+                 {"oom_kills", "Processes killed for memory"},
+                 {"oom_steps", "Steps out of memory"},
+                 {"oom_leak", "Memory leak until the limit"},
+                 {"leak", "Memory leak"},
+                 {"hang", "Hung at the end"},
+                 {"idle_end", "Idle at the end"},
+                 {"idle_start", "Idle at the start"},
+                 {"timeout", "Time limit reached"},
+                 {"time_limit_far_too_long", "Time limit far too long"},
+                 {"time_limit_too_long", "Time limit too long"},
+                 {"too_many_nodes", "One node is enough"},
+                 {"gpu_spread", "GPUs spread over nodes"},
+                 {"cpus_per_gpu", "Many CPUs for each GPU"},
+                 {"memory_per_gpu", "Much memory for each GPU"},
+                 {"memory_low", "Much memory unused"},
+                 {"memory_low_gpu", "Much memory unused, with GPUs"},
+                 {"cpu_over_100", "More CPU time than allocated"},
+                 {"memory_over_100", "More memory than allocated"},
+                 {"energy_reserved", "Most energy for what was not used"},
+                 {"running_no_progress", "No progress now"},
+                 {"running_gpus_unused", "GPUs idle now"},
+                 {"running_nodes_unused", "Nodes idle now"},
+                 {"running_nodes_uneven", "Nodes unevenly busy now"},
+                 {"running_gpus_uneven", "GPUs unevenly busy now"},
+                 {"running_leak", "Memory rises now"},
+                 {"running_serial", "One CPU busy of several now"},
+                 {"running_cpu_very_low", "Few CPUs busy now"},
+                 {"running_memory_limit", "Memory near its limit"}};
+    struct bj_slice word;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (bj_slice_eq(name, bj_slice_str(names[i].rule))) {
+            bj_buf_str(b, bj_local(names[i].words));
+            return;
+        }
+    for (bool first = true; bj_slice_field(&name, '_', &word); first = false) {
+        bj_buf_str(b, first ? "" : " ");
+        bj_buf_clean(b, word);
+    }
+}
+
 void bj_show_advice_html(struct bj_buf *b, struct bj_slice text)
 {
     while (text.n > 0) {

@@ -53,6 +53,10 @@ void bj_show_unit(struct bj_buf *b, struct bj_slice unit, int64_t v);
 /* Append such a value, escaped for HTML. */
 void bj_show_unit_html(struct bj_buf *b, struct bj_slice unit, int64_t v);
 
+/* Append the name of a finding: "Few CPUs busy" for cpu_very_low; that of a
+ * rule of the site with blanks for underscores. */
+void bj_show_finding(struct bj_buf *b, struct bj_slice name);
+
 /* Append a sentence for HTML; options, such as --mem-per-cpu=3G, are of class
  * "option", so that no line ends within them. */
 void bj_show_advice_html(struct bj_buf *b, struct bj_slice text);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What requests to batchjob_stats_server cost.
 
-  api.py [--build DIR] [--jobs N] [--seconds S] [--store FILE]
+  api.py [--build DIR] [--jobs N] [--seconds S] [--store FILE] [--pages]
 
 Fills a store (or uses an existing one), starts the server, sends requests with wrk, and
 prints CPU time of the server per request, requests per second, latency and memory.
@@ -180,18 +180,48 @@ def job_pages(build, store, rounds=20):
     p.wait()
 
 
+def pages(build, store, rounds=5):
+    """CPU time, wall time and size of each kind of page of an admin and of a user, on all jobs of the store."""
+    p, port = start(build, store)
+    job = newest(port, "boss")
+    month = time.strftime("%Y-%m", time.gmtime(time.time() - 32 * 86400))
+    for who, paths in (("boss", ("/home", "/jobs", "/jobs?from=2000-01-01", "/jobs?sort=cpus", "/jobs/" + job, "/compare?job=%s" % job,
+                                 "/findings", "/queue", "/usage", "/nodes", "/nodes/n0001", "/support", "/cluster",
+                                 "/management?month=" + month, "/management?from=2000-01-01", "/accounts/acct7",
+                                 "/accounts/acct7?month=" + month)),
+                       ("user7", ("/home", "/jobs", "/findings", "/usage", "/users/user7"))):
+        for path in paths:
+            request = urllib.request.Request("http://127.0.0.1:%s%s" % (port, path), headers={"X-Grafana-User": who})
+            with urllib.request.urlopen(request) as answer:
+                size = len(answer.read())
+            before, begin, slowest = ticks(p.pid), time.time(), 0
+            for _ in range(rounds):
+                one = time.time()
+                with urllib.request.urlopen(request) as answer:
+                    answer.read()
+                slowest = max(slowest, time.time() - one)
+            print("%-6s %-36s %7.1f ms of CPU time, %7.1f ms, at most %7.1f ms, %6.1f KB" % (
+                who, path, (ticks(p.pid) - before) / rounds * 1000, (time.time() - begin) / rounds * 1000, slowest * 1000,
+                size / 1000))
+    p.terminate()
+    p.wait()
+
+
 def main():
     a = argparse.ArgumentParser()
     a.add_argument("--build", default="build")
     a.add_argument("--jobs", type=int, default=1000000)
     a.add_argument("--seconds", type=int, default=5)
     a.add_argument("--store")
+    a.add_argument("--pages", action="store_true", help="only the pages")
     a = a.parse_args()
     if not shutil.which("wrk"):
         sys.exit("wrk is not installed")
     folder = tempfile.mkdtemp(prefix="bj-bench-api-")
     try:
         store = fill(a.build, a.store or folder + "/store.db", a.jobs)
+        if a.pages:
+            return pages(a.build, store)
         now = int(time.time())
         year = "from=%d&to=%d" % (now - 366 * 86400, now)
         p, port = start(a.build, store)
@@ -219,6 +249,7 @@ def main():
         beside_floor(a.build, store, (port, p.pid), "/api/v1/jobs?limit=100&" + year, a.seconds)
         p.terminate()
         p.wait()
+        pages(a.build, store)
         job_pages(a.build, store)
         flask(store, a.seconds)
     finally:

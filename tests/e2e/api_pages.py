@@ -17,6 +17,19 @@ from api_lib import IMPORTER, basic, check, run, rounded, same, user  # noqa: E4
 from page_lib import FakePrometheus, GRAFANA, HOSTILE, Page, fetch, set_up, check_page  # noqa: E402
 from prom_lib import Node, Prometheus, wait_for  # noqa: E402
 
+STARTED = "running,suspended,ended"
+
+
+def hosts(nodelist):
+    """The names of a list such as "n[1-3,5],m1"."""
+    names = []
+    for prefix, ranges in re.findall(r"([^\[,]+)(?:\[([^\]]*)\])?", nodelist or ""):
+        for r in ranges.split(",") if ranges else [""]:
+            first, _, last = r.partition("-")
+            names += [prefix + str(i).zfill(len(first)) for i in range(int(first), int(last or first) + 1)] if r else [prefix]
+    return names
+
+
 def jobs(site):
     seen, path = [], "/jobs?from=2000-01-01&limit=7"
     while path and len(seen) < 1000:
@@ -25,7 +38,9 @@ def jobs(site):
         seen += [urllib.parse.unquote(u[5:]) for u in page.links if u.startswith("jobs/")]
         more = [u for u in page.links if u.startswith("jobs?") and "cursor=" in u]
         path = "/" + more[0] if more else None
-    same(seen, [j["key"] for j in site.own_jobs], "page by page, all jobs of the user")
+    waiting = [j["key"] for j in site.own_jobs if j["state"] == "pending"]
+    same(seen, waiting[:5] + [j["key"] for j in site.own_jobs if j["state"] != "pending"],
+         "some waiting jobs first, then page by page all others of the user")
     page = check_page("with filters", fetch(site, "/jobs?from=2000-01-01&name=%22%3E%3Cscript%3E&state=failed"
                                             "&account=%27%22%3C"))
     check("No jobs found" in page.text, "filters that match no job show none")
@@ -36,13 +51,13 @@ def jobs(site):
     page = check_page("an admin's list", fetch(site, "/jobs?from=2000-01-01&limit=500", "boss"))
     check("User" in page.text and len({r[3] for r in page.rows if len(r) > 4}) > 5, "an admin sees jobs of all users")
     used = [j["cpu_efficiency_percent"] for j in fetch(
-        site, "/api/v1/jobs?from=2000-01-01&limit=500&fields=cpu_efficiency_percent", "boss").data]
+        site, "/api/v1/jobs?from=2000-01-01&limit=500&fields=cpu_efficiency_percent&state=" + STARTED, "boss").data]
     shown = [r[10] for r in page.rows if len(r) > 10][-len(used):]
     same([s == "-" for s in shown], [u is None for u in used], "CPU use is shown where it is known")
     check(all(u is None or abs(float(s.split()[0]) - u) < 0.11 for s, u in zip(shown, used)),
           "CPU use is from the best source", (shown[:9], used[:9]))
     page = Page(fetch(site, "/jobs?from=2000-01-01&limit=100000", "boss").body.decode())
-    same(len([r for r in page.rows if r]), 500, "a page has at most 500 jobs")
+    same(len([r for r in page.rows if len(r) > 10]), 500, "a page has at most 500 jobs")
     page = check_page("a list without jobs", fetch(site, "/jobs?from=0", "newcomer"))
     check("No jobs" in page.text, "a user without jobs sees none")
 
@@ -75,9 +90,9 @@ def running_list(site):
           1 << 30 and known[0]["idle_since"] is None, "a running job has its present use", (known, shown))
     for job in known + [j for j in rows.values() if j["now_cpus_busy"] is None][:1]:
         page = check_page("a running job", fetch(site, "/jobs/" + urllib.parse.quote(job["key"], safe=""), "boss"))
-        uses = [" ".join(r[1].split()) for r in page.rows if len(r) == 4][:2]  # of CPUs and memory
-        same(uses, ["1.5 now", "1 GiB now"] if job in known else ["", ""],
-             "the page of a running job has the same values, or none")
+        uses = [" ".join(r[1].split()) for r in page.rows if len(r) == 3][:2]  # of CPUs and memory
+        same(uses, ["1.5 now", "1 GiB now"] if job in known else ["–", "–"],
+             "the page of a running job has the same values, or says that they are not known")
         check(("n1" in [r[0] for r in page.rows if r]) == (job in known), "and those of its nodes", page.rows)
     page = check_page("jobs of all states", fetch(site, "/jobs?from=2000-01-01", "boss"))
     check("CPUs now" not in page.text, "a list of all jobs has no columns of running ones")
@@ -87,8 +102,8 @@ def search(site):
     """Jobs are found by id, attribute, node and finding, sorted, counted, and linked to similar ones."""
     def ids(path, who="boss"):
         page = check_page(path, fetch(site, path, who))
-        return [r[0].split()[-1] for r in page.rows if r], page
-    total = fetch(site, "/api/v1/jobs?from=0&limit=0&total=true", "boss").json["meta"]["total"]
+        return [r[0].split()[-1] for r in page.rows if len(r) > 10], page
+    total = fetch(site, "/api/v1/jobs?from=0&limit=0&total=true&state=" + STARTED, "boss").json["meta"]["total"]
     found, page = ids("/jobs?from=0&limit=20")
     check("{:,} jobs".format(total) in page.text and len(found) == 20, "a list says how many jobs there are")
     job = fetch(site, "/api/v1/jobs?from=0&limit=1&state=completed&order=asc"
@@ -112,7 +127,7 @@ def search(site):
     for field in ("elapsed_seconds", "cpus", "cpu_efficiency_percent", "start"):
         for order in ("desc", "asc"):
             path = "from=0&limit=50&sort=%s&order=%s" % (field, order)
-            a = fetch(site, "/api/v1/jobs?fields=display_id,%s&%s" % (field, path), "boss")
+            a = fetch(site, "/api/v1/jobs?fields=display_id,%s&%s&state=%s" % (field, path, STARTED), "boss")
             values = [j[field] for j in a.data if j[field] is not None]
             same(values, sorted(values, reverse=order == "desc"), "sorted by %s, %s" % (field, order))
             if field != "start":
@@ -123,7 +138,7 @@ def search(site):
     same(fetch(site, "/jobs?sort=name").status, 400, "a list cannot be sorted by text")
     seen, cursor = [], ""
     while cursor is not None and len(seen) < 5000:
-        a = fetch(site, "/api/v1/jobs?from=0&limit=700&fields=key&sort=elapsed_seconds&cursor=" + cursor, "boss")
+        a = fetch(site, "/api/v1/jobs?from=0&limit=700&fields=key&sort=elapsed_seconds&state=%s&cursor=%s" % (STARTED, cursor), "boss")
         seen += [j["key"] for j in a.data]
         cursor = a.json["meta"]["next"]
     same((len(seen), len(set(seen))), (total, total), "page by page, all sorted jobs once")
@@ -309,7 +324,7 @@ def one(site):
     check(-1 not in order and order == sorted(order), "the verdict is first, accounting last", order)
     banned = [t for t in ("by the batch system", "best known", "told") if t in page.text]
     same(banned, [], "labels avoid these phrases")
-    check(not a.headers["Refresh"], "the page of an ended job does not reload")
+    check("refresh" not in a.body.decode() and "data-live=" not in a.body.decode(), "the page of an ended job does not reload")
     missing = fetch(site, "/jobs/fake:1:1")
     same((missing.status, check_page("a missing job", missing).text.count("you may not see it")), (404, 1),
          "a job that does not exist")
@@ -366,19 +381,20 @@ def charts(site):
          "charts do not show keys of the API")
     check(len([t for t in page.tags if t == "svg"]) >= 4 + 2 * 4 + 2 * 2 - 1, "one chart for each GPU and node")
     text = fetch(site, path).body.decode()
-    strips = re.findall(r'<tr><th scope="row">([^<]*)</th><td class="st"><svg class="strip".*?data-v="([^"]*)">(.*?)</svg></td>'
+    strips = re.findall(r'<tr[^>]*><th scope="row"><a[^>]*>([^<]*)</a></th><td class="st"><svg class="strip".*?data-v="([^"]*)">(.*?)</svg></td>'
                         r'<td class="n">([^<]*)<', text)
     same(sorted((n, v.split("*")[0], "".join(re.findall('class="(..)"', p)), mean) for n, v, p, mean in strips),
          sorted([("n%d: GPU %d" % (n, g), *(("67", "u3", "67 %"), ("0", "ui", "0 %"))[g]) for n in (0, 1) for g in (0, 1)]
                 + [("n%d" % n, "31", "u2", "31.2 %") for n in (0, 1)]), "a row of the map for each GPU and node")
-    for nodes in (1, 64, 1000):
+    same((text.count('<tr class="odd">'), text.count('never used')), (4, 2), "rows that differ from the median stand out")
+    for nodes, most in ((1, 200000), (4, 200000), (64, 300000), (1000, 300000)):
         fake.nodes = nodes
         with contextlib.closing(sqlite3.connect(site.store)) as db, db:
             db.execute("UPDATE job SET nodes = ?, gpus = ? WHERE jobid = ?",
                        (nodes, 2 * nodes, int(site.key.split(":")[1])))
         site.refresh()
         a = fetch(site, path)
-        check(a.status == 200 and len(a.body) < 300000, "the page of a job with %d nodes is below 300 KB" % nodes,
+        check(a.status == 200 and len(a.body) < most, "the page of a job with %d nodes is below %d KB" % (nodes, most // 1000),
               len(a.body))
     check_page("many nodes", a)
     check(b"of 1000: those that differ most" in a.body, "of 1000 nodes the page shows those that differ most")
@@ -394,9 +410,13 @@ def running(site):
     job = fetch(site, "/api/v1/jobs?from=0&state=running&limit=1&fields=key", "boss").data[0]["key"]
     a = fetch(site, "/jobs/" + job, "boss")
     page = check_page("a running job", a)
-    check(a.headers["Refresh"] == "60" and "has been running for" in page.text, "a running job reloads", a)
+    check(b'<noscript><meta http-equiv="refresh" content="60"></noscript>' in a.body and "has been running for" in page.text,
+          "a running job reloads in browsers without scripts", a)
+    check(b'<main id="main" data-zone="UTC" data-live="30">' in a.body and b'id="answer" data-live-part' in a.body
+          and b'id="curves" data-live-part' in a.body, "the script reads its parts again")
     a = fetch(site, "/jobs/" + job + "?live=false", "boss")
-    check(not a.headers["Refresh"] and b"Reload every minute" in a.body, "live=false stops the reload")
+    check(b"refresh" not in a.body and b"data-live=" not in a.body and b"Reload every minute" in a.body,
+          "live=false stops the reload")
 
 
 def days(site):
@@ -419,7 +439,7 @@ def words(site):
         check("<h1>%s</h1>" % title in fetch(site, "/jobs", who).body.decode(),
               "%s sees: %s" % (who, title))
     page = fetch(site, "/jobs/" + site.key).body.decode()
-    check(re.search(r'<li><b class="warning">warning</b> <bdi>[^<]*1\.5 of its GPUs did nothing\.',
+    check(re.search(r'<li><span class="s warn">Worth changing</span> <bdi>[^<]*1\.5 of its GPUs did nothing\.',
                     page), "the text of a finding is not cut")
     check(page.index("1.5 of its GPUs") < page.index("Used 1.5 %"), "the most severe finding is first")
 
@@ -539,6 +559,13 @@ def lists(site):
     page = check_page("a comparison", fetch(site, "/compare?job=" + "&job=".join(keys)))
     check(all("jobs/" + urllib.parse.quote(k, safe="") in page.links for k in keys)
           and {len(r) for r in page.rows if r} == {3} and "Verdict" in page.text, "three jobs side by side")
+    nodes = [j["nodelist"] for j in fetch(site, "/api/v1/jobs?from=0&limit=1000&mine=true&fields=key,nodelist").data if j["key"] in keys]
+    text = fetch(site, "/compare?job=" + "&job=".join(keys)).body.decode()
+    check(">Account<" in text and ">Cost<" in text, "a comparison has account and cost")
+    row = re.search(r'<th scope="row">Nodes that differ</th>(.*?)</tr>', text)[1]
+    own = [set(hosts(n)) for n in nodes]
+    same([set(re.findall(r'nodes/([^"]*)"', cell)) for cell in row.split("</td>")[:3]],
+         [set(sorted(o - set.intersection(*own))[:8]) for o in own], "the nodes that not all had")
     same((fetch(site, "/compare?job=" + ",".join(["1"] * 5)).status,
           fetch(site, "/compare?job=" + keys[0], "newcomer").status), (400, 404),
          "a comparison takes at most four jobs, all visible to the user")
@@ -590,7 +617,7 @@ def browser(site):
     site.start(*site.options)
     p = shown(site, site.port, "/jobs/" + site.key, "--dump-dom")
     dom = p.stdout
-    check("<h1>Job %s</h1>" % site.key.split(":")[1] in dom
+    check("<small>Job %s</small>" % site.key.split(":")[1] in dom
           and dom.count("<script") == 1 and "onerror" in dom and "<img" not in dom, "a browser shows one job", dom[-600:], p.stderr[-300:])
     p = shown(site, site.port, "/jobs?from=2000-01-01", "--screenshot=" + site.folder + "/jobs.png")
     check(p.returncode == 0 and os.path.getsize(site.folder + "/jobs.png") > 20000,
@@ -623,7 +650,7 @@ def browser(site):
         same(site.fetch("/jobs/%s/curve.svg" % job["key"], GRAFANA, user("user4")).status, 404,
              "other users get no chart")
         p = shown(site, site.port, "/jobs/" + job["key"], "--dump-dom")
-        check(p.returncode == 0 and p.stdout.count("<svg") >= 2 and "1.5 now</td>" in p.stdout,
+        check(p.returncode == 0 and p.stdout.count("<svg") >= 2 and "1.5 <small>now</small>" in p.stdout,
               "a browser shows charts, and what a running job uses now", p.stdout[1000:4500])
     finally:
         node.stop()

@@ -1,18 +1,24 @@
 """Shared by the tests of the web pages: a parser that checks a page, a site with a job whose
 texts contain HTML, and a simulated Prometheus server."""
+import fcntl
 import html.parser
 import http.server
 import json
+import os
 import re
+import shutil
 import sqlite3
+import subprocess
 import threading
+import time
 import urllib.parse
 
-from api_lib import basic, bcrypt, check, same, user  # noqa: F401
+from api_lib import O, TOP, basic, bcrypt, check, same, user  # noqa: F401
 
 HOSTILE = "</bdi><script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;\x01\u202e"
 VOID = {"meta", "link", "input", "br"}
 GRAFANA = basic("grafana", "s3cret")
+AXE, VNU = "axe-core@4.14.1", "vnu-jar@26.9.27"
 
 
 class Page(html.parser.HTMLParser):
@@ -144,3 +150,63 @@ class FakePrometheus:
                     if v is not None:
                         found.append({"metric": labels, "values": [[t, str(v)] for t in times]})
         return {"status": "success", "data": {"resultType": "matrix", "result": found}}
+
+
+# --- one page of each kind ---------------------------------------------------
+
+def npm_package(name):
+    """Fetch a package of npm once.  Returns its folder, or None and why it is missing."""
+    folder = os.path.abspath(os.path.join(TOP, O, name.replace("@", "-")))
+    if not shutil.which("npm"):
+        return None, "npm is not installed"
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "lock"), "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.path.exists(folder + "/package"):
+            p = subprocess.run(["npm", "pack", "--silent", "--fetch-timeout=30000", "--fetch-retries=1", name], cwd=folder,
+                               capture_output=True, text=True, timeout=200, check=False)
+            if p.returncode != 0:
+                return None, "npm's registry cannot be reached"
+            subprocess.run(["tar", "xzf", p.stdout.split()[-1]], cwd=folder, check=True)
+    return folder + "/package", None
+
+
+def kinds(site):
+    """The paths of one page of each kind."""
+    month = time.strftime("%Y-%m", time.gmtime(site.now))
+    node, = site.db().execute("SELECT name FROM host LIMIT 1").fetchone()
+    key = "SELECT c.name || ':' || j.jobid || ':' || j.submit FROM job AS j JOIN cluster AS c ON c.id = j.cluster WHERE "
+    running, = site.db().execute(key + "\"end\" IS NULL AND start IS NOT NULL LIMIT 1").fetchone()
+    waiting, = site.db().execute(key + "\"end\" IS NULL AND start IS NULL LIMIT 1").fetchone()
+    array, = site.db().execute(key + "array_job_id IS NOT NULL ORDER BY array_job_id LIMIT 1").fetchone()
+    keys = [j["key"] for j in site.own_jobs[:2]]
+    return {"start": "/home", "own": "/home?mine=true", "jobs": "/jobs?from=2000-01-01", "job": "/jobs/" + site.key,
+            "running": "/jobs/" + running, "waiting": "/jobs/" + waiting, "array": "/jobs/" + array,
+            "compare": "/compare?job=" + "&job=".join(keys), "queue": "/queue", "findings": "/findings?from=2000-01-01",
+            "usage": "/usage?from=2000-01-01", "user": "/users/user3", "account": "/accounts/acct1",
+            "bill": "/accounts/acct1?month=" + month, "cluster": "/cluster", "gpus": "/gpus", "nodes": "/nodes",
+            "node": "/nodes/" + node, "support": "/support", "management": "/management?month=" + month,
+            "year": "/management?from=2000-01-01", "mail": "/mail", "refused": "/jobs/0"}
+
+
+def each_kind(site):
+    """Start a site with prices and a simulated Prometheus server, and return each kind with its response."""
+    with sqlite3.connect(site.store) as db:
+        db.execute("INSERT OR REPLACE INTO price VALUES(1, 'EUR', 12000, 600000, 1000, 280000, 0)")
+    db.close()
+    site.refresh()
+    fake = FakePrometheus()
+    hosts = [h for h, in site.db().execute("SELECT name FROM host ORDER BY 1")]
+    fake.grid = [({"bj": part, label: h + (":9" if label == "instance" else ""), "index": "0", "gpu": "g", "state": state, "flags": ""}, v)
+                 for i, h in enumerate(hosts) for state in (("mixed+", "idle+drain", "idle+")[i % 3],)
+                 for part, label, v in (("state", "node", 1), ("cpus", "node", 64), ("held", "node", (40, 0, 0)[i % 3]),
+                                        ("busy", "instance", (7 * i) % 40), ("memory", "instance", 40), ("use", "instance", .5),
+                                        ("watts", "instance", 402), ("up", "instance", 1), ("nodes", "instance", 3))]
+    site.start(*site.options, "--prometheus.url=" + fake.url, "--prometheus.match=job=batch")
+    for kind, path in kinds(site).items():
+        yield kind, site.fetch(path, GRAFANA, user("user3" if kind == "mail" else "boss"), ("Accept", "text/html"))
+
+
+if __name__ == "__main__":  # over the network, which an isolated test lacks
+    npm_package(AXE)
+    npm_package(VNU)

@@ -39,7 +39,7 @@ function setUpCharts(root) {
     });
     const clock = (c, x) => {
       const s = x / 1000 * c.chart.dataset.dur, start = c.chart.dataset.start;
-      return (start ? clockAt(+start + s) + ', ' : '') + span(s);
+      return (+start ? clockAt(+start + s) + ', ' : '') + span(s);
     };
     const point = (x, speaker) => charts.forEach(c => {
       c.chart.querySelector('.cross')?.remove();
@@ -116,16 +116,19 @@ function setUpSorting(root) {
     const d = t.match(/^(?:(\d+) d )?(\d+) h(?: (\d+))?/);
     return d ? (d[1] || 0) * 1440 + d[2] * 60 + +(d[3] || 0) : t === '' ? -Infinity : isNaN(n) ? t.toLowerCase() : n;
   };
-  for (const a of all('table[data-sort] thead a', root)) a.onclick = e => {
-    e.preventDefault();
-    const th = a.closest('th'), body = th.closest('table').tBodies[0], i = th.cellIndex;
-    const down = th.getAttribute('aria-sort') !== 'descending';
-    all('th', th.parentNode).forEach(t => t.removeAttribute('aria-sort'));
-    th.setAttribute('aria-sort', down ? 'descending' : 'ascending');
-    const rows = [...body.rows].map(r => [key(r.cells[i]), r]);
-    rows.sort(([p], [q]) => (typeof p === typeof q ? (p > q) - (p < q) : typeof p === 'number' ? 1 : -1) * (down ? -1 : 1));
-    body.append(...rows.map(r => r[1]));
-  };
+  for (const th of all('table[data-sort] thead th', root)) {
+    const b = el('button', th.textContent);
+    th.replaceChildren(b);
+    b.onclick = () => {
+      const body = th.closest('table').tBodies[0], i = th.cellIndex;
+      const down = th.getAttribute('aria-sort') !== 'descending';
+      all('th', th.parentNode).forEach(t => t.removeAttribute('aria-sort'));
+      th.setAttribute('aria-sort', down ? 'descending' : 'ascending');
+      const rows = [...body.rows].map(r => [key(r.cells[i]), r]);
+      rows.sort(([p], [q]) => (typeof p === typeof q ? (p > q) - (p < q) : typeof p === 'number' ? 1 : -1) * (down ? -1 : 1));
+      body.append(...rows.map(r => r[1]));
+    };
+  }
 }
 
 function setUpCopying(root) {
@@ -153,7 +156,7 @@ function setUpLive() {
       const page = new DOMParser().parseFromString(await reply.text(), 'text/html');
       for (const part of all('[data-live-part]')) {
         const fresh = page.getElementById(part.id);
-        if (fresh && fresh.innerHTML !== part.dataset.was) { part.innerHTML = fresh.innerHTML; part.dataset.was = fresh.innerHTML; setUp(part); }
+        if (fresh && fresh.innerHTML !== part.was) { part.innerHTML = part.was = fresh.innerHTML; setUp(part); }
       }
     } catch { control.firstChild.textContent = 'The server does not answer; the values are old. '; }
   }, main.dataset.live * 1000);

@@ -117,6 +117,11 @@ static void put_meter(struct bj_buf *b, enum bj_doc_judge judge, int64_t ppm)
     bj_buf_printf(b, "(%d: %lld)", (int)judge, (long long)ppm);
 }
 
+static void put_mark(struct bj_buf *b, struct bj_slice severity)
+{
+    bj_buf_printf(b, "[%.*s]", (int)severity.n, severity.p);
+}
+
 static void has(struct bj_buf *text, const char *want)
 {
     bj_buf_put(text, "", 1);
@@ -132,8 +137,9 @@ static void test_document(void **state)
     struct derive_rig *w = *state;
     struct bj_report r;
     struct bj_doc d = {.created_sec = 0};
-    struct bj_buf text = {0}, mail = {0}, gpus = {0}, held = {0};
-    const struct bj_html_page page = {"jobs?job=", put_meter};
+    struct bj_buf text = {0}, mail = {0}, gpus = {0}, held = {0}, asked = {0},
+                  verdict = {0};
+    const struct bj_html_page page = {"jobs?job=", put_meter, put_mark};
     read_report(w, "1", &r);
     bj_report_document(&r, &d);
     bj_doc_print(&d, &(struct bj_report_style){.ascii = true}, &text);
@@ -149,6 +155,13 @@ static void test_document(void **state)
     has(&held, "<tr><th scope=\"row\">Memory</th><td class=\"n\">8 GiB</td>"
                "<td class=\"n\">7 GiB</td><td>(2: 875000)</td>"
                "<td class=\"note\">nodes, measured</td></tr>\n");
+    bj_doc_html_section(&d, BJ_DOC_REQUEST, &page, &asked);
+    has(&asked, "<tr><th scope=\"row\">Memory</th><td class=\"n\" "
+                "data-l=\"requested\">8 GiB</td><td class=\"n\" "
+                "data-l=\"used\">7 GiB <small>at most</small></td>"
+                "<td>(2: 875000)</td>");
+    bj_doc_html_section(&d, BJ_DOC_VERDICT, &page, &verdict);
+    has(&verdict, "<section class=\"card verdict ");
     bj_doc_free(&d);
     bj_report_free(&r);
 }

@@ -239,7 +239,7 @@ def reloads(site):
 def check_config(site):
     """check-config reads the files and opens the store; the example starts as it is."""
     def result(*options):
-        p = subprocess.run([SERVER, "check-config", *options], capture_output=True, text=True, timeout=60)
+        p = subprocess.run([SERVER, "check-config", *options], capture_output=True, text=True, timeout=300)
         return p.returncode, p.stdout + p.stderr
     configure(site)
     good = [o for o in site.options if "=" in o] + ["--store.path=" + site.store]
@@ -310,12 +310,12 @@ def wrong_files(site):
     for name, text, where in cases:
         path = site.file(name, text)
         p = subprocess.run([SERVER, "--web.listen-address=127.0.0.1:0", option[name] + path],
-                           capture_output=True, timeout=60)
+                           capture_output=True, timeout=300)
         check(p.returncode == 1 and where in p.stderr.decode(), "%r is refused at %s"
               % (text[:30], where), p.stderr)
     path = site.file("tok", "", 0o666)
     p = subprocess.run([SERVER, "--web.listen-address=127.0.0.1:0",
-                        "--access.token-file=" + path], capture_output=True, timeout=60)
+                        "--access.token-file=" + path], capture_output=True, timeout=300)
     check(p.returncode == 1, "a token file that others may write is refused", p.stderr)
 
 

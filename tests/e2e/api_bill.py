@@ -98,7 +98,7 @@ def acct(site, way, *words):
     source = ["--store.path=" + site.store] if way == "store" else [
         "--server=unix:" + os.path.join(site.folder, "sock")]
     env = dict(os.environ, TZ="Asia/Tokyo", LC_ALL="C.UTF-8")  # the reader's machine does not matter
-    p = subprocess.run([ACCT, "report", *source, *words], capture_output=True, timeout=120, env=env)
+    p = subprocess.run([ACCT, "report", *source, *words], capture_output=True, timeout=300, env=env)
     if p.returncode != 0:
         check(False, "batchjob_acct " + " ".join(words), p.stderr.decode())
     return p.stdout
@@ -312,7 +312,7 @@ def on_paper(site, body):
     path = os.path.join(site.folder, "paper.pdf")
     subprocess.run(["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
                     "--user-data-dir=" + os.path.join(site.folder, "chromium"), "--no-pdf-header-footer",
-                    "--print-to-pdf=" + path, "file://" + page], capture_output=True, timeout=120, check=True)
+                    "--print-to-pdf=" + path, "file://" + page], capture_output=True, timeout=300, check=True)
     text = subprocess.run(["pdftotext", "-layout", path, "-"], capture_output=True, check=True).stdout.decode()
     title = html.unescape(re.sub("<[^>]*>", "", re.search("<h1>(.*?)</h1>", body, re.S)[1]))
     same((text.count("\f"), title in text, "Who used it" in text), (1, True, True),
@@ -348,7 +348,7 @@ def zones(site):
           and plain(page).count(named) == 1, "pages have the site's time and name its zone", at, page[-300:])
 
     def run(*words):
-        p = subprocess.run(words, capture_output=True, timeout=60, env=dict(os.environ, TZ="Asia/Tokyo"))
+        p = subprocess.run(words, capture_output=True, timeout=300, env=dict(os.environ, TZ="Asia/Tokyo"))
         if p.returncode != 0:
             raise RuntimeError(p.stderr.decode()[-600:])
         return p.stdout
@@ -416,7 +416,7 @@ def digest(site):
     serve(site)
     for name in "user3", "user5", "user7":
         p = subprocess.run([IMPORTER, "mail", "digest", name, "weekly", "--config.file=" + site.conf],
-                           capture_output=True, timeout=60)
+                           capture_output=True, timeout=300)
         mail = email.message_from_bytes(p.stdout, policy=email.policy.default)
         first, last = re.findall(r"\d{4}-\d\d-\d\d", mail["Subject"])[:2]
         row = site.fetch("/api/v1/usage?user=%s&from=%s&to=%s" % (name, first, last), BOSS).data[0]

@@ -57,7 +57,7 @@ def set_up(site):
                  "batchjob_cluster_controller_schedule_cycle_last_seconds",
                  "batchjob_cluster_source_age_seconds", "batchjob_emission_factor_grams_per_kwh"):
         check(wait_for(lambda: site.prom.query(what), 60), "Prometheus has " + what)
-    site.gpus = wait_for(lambda: site.prom.query("rate(batchjob_job_gpu_held_seconds_total[5s])"), 60)
+    site.gpus = wait_for(lambda: site.prom.query("rate(batchjob_job_gpu_held_seconds_total[5s])"))
     site.start("--access.trust-loopback", "--access.admins=boss", "--prometheus.url="
                + site.prom.url, "--prometheus.scrape-interval=1s")
 
@@ -161,7 +161,7 @@ def check_series(site, where, target):
         return None
     if "pressure" in expr and not site.prom.query("batchjob_job_pressure_cpu_some_seconds_total"):
         return None  # cgroup v1
-    got = wait_for(lambda: prom_range(site, expr, target["instant"]), 60)
+    got = wait_for(lambda: prom_range(site, expr, target["instant"]))
     check(got, where + " has data", expr)
     labels = set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]))
     if got and labels:

@@ -41,7 +41,7 @@ def tags(site):
 
 
 def fetch(port, path, *headers):
-    c = http.client.HTTPConnection(OUTSIDE, port, timeout=60)
+    c = http.client.HTTPConnection(OUTSIDE, port, timeout=300)
     try:
         c.request("GET", path, headers=dict(headers))
         r = c.getresponse()

@@ -501,7 +501,7 @@ def digests(site, wrong):
     for name in ("user%d" % i for i in range(20)):
         for which in "daily", "weekly":
             p = subprocess.run([IMPORTER, "mail", "digest", name, which, "--config.file=" + site.conf],
-                               capture_output=True, timeout=60)
+                               capture_output=True, timeout=300)
             mail = email.message_from_bytes(p.stdout, policy=email.policy.default)
             days = re.findall(r"\d{4}-\d\d-\d\d", mail["Subject"] or "")
             if not days:

@@ -57,12 +57,12 @@ def basic(name, password):
 
 class UnixConnection(http.client.HTTPConnection):
     def __init__(self, path):
-        super().__init__("localhost", timeout=60)
+        super().__init__("localhost", timeout=300)
         self.path = path
 
     def connect(self):
         self.sock = socket.socket(socket.AF_UNIX)
-        self.sock.settimeout(60)
+        self.sock.settimeout(300)
         self.sock.connect(self.path)
 
 
@@ -144,7 +144,7 @@ class Site:
             return 0
         if self.server.poll() is None:
             self.server.send_signal(signal.SIGTERM)
-        rc = self.server.wait(60)
+        rc = self.server.wait(300)
         self.server = None
         return rc
 
@@ -161,8 +161,8 @@ class Site:
         """Send one request on a new connection, from the address source; headers are
         (name, value) pairs."""
         c = (UnixConnection(unix) if unix
-             else http.client.HTTPSConnection("127.0.0.1", self.port, timeout=60, context=tls)
-             if tls else http.client.HTTPConnection("127.0.0.1", self.port, timeout=60,
+             else http.client.HTTPSConnection("127.0.0.1", self.port, timeout=300, context=tls)
+             if tls else http.client.HTTPConnection("127.0.0.1", self.port, timeout=300,
                                              source_address=source and (source, 0)))
         try:
             c.putrequest(method, path, skip_accept_encoding=True)

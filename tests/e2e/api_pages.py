@@ -607,7 +607,7 @@ def shown(site, port, path, *more):
         ["chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
          "--user-data-dir=" + site.folder + "/chromium", "--window-size=1200,1000",
          "--virtual-time-budget=5000", *more, "http://user3:pw3@127.0.0.1:%d%s" % (port, path)],
-        capture_output=True, text=True, timeout=90)
+        capture_output=True, text=True, timeout=300)
 
 
 def browser(site):
@@ -634,7 +634,7 @@ def browser(site):
         if node.failure or prom.failure:
             check(True, "charts in a browser # SKIP " + (node.failure or prom.failure))
             return
-        check(wait_for(lambda: prom.query("rate(batchjob_job_cpu_seconds_total[5s])"), 60),
+        check(wait_for(lambda: prom.query("rate(batchjob_job_cpu_seconds_total[5s])")),
               "Prometheus has samples of the job")
         db = sqlite3.connect(site.store)  # what batchjob_stats_db stores of running jobs
         db.execute("INSERT INTO job_part(job, node, gpu, since, upto, cpus, cpus_milli, memory_bytes) SELECT id, 'n1', '',"

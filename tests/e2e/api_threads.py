@@ -52,7 +52,7 @@ class Client(threading.Thread):
 
     def __init__(self, site, path, user_name, stop):
         super().__init__()
-        self.c = http.client.HTTPConnection("127.0.0.1", site.port, timeout=150)
+        self.c = http.client.HTTPConnection("127.0.0.1", site.port, timeout=300)
         self.path, self.user_name, self.stop = path, user_name, stop
         self.count, self.bad = 0, []
         self.start()
@@ -114,7 +114,7 @@ def limits(site):
     got = [site.fetch("/api/jobs", user("user3")).status for _ in range(20)]
     check(429 in got, "the limit of a user holds for all paths", got)
     before = rss(site)
-    c = http.client.HTTPConnection("127.0.0.1", site.port, timeout=60)
+    c = http.client.HTTPConnection("127.0.0.1", site.port, timeout=300)
     bad = 0
     for i in range(6000):
         c.request("GET", ME, headers={"X-Grafana-User": "u%d" % i})

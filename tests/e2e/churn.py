@@ -86,7 +86,7 @@ class Exporter:
             if self.connection is None or self.scrapes % 50 == 0:
                 self.close()
                 self.connection = http.client.HTTPConnection(self.host,
-                                                             timeout=60)
+                                                             timeout=300)
             self.connection.request("GET", "/metrics")
             r = self.connection.getresponse()
             body = r.read()

@@ -19,7 +19,7 @@ Counter = collections.Counter
 
 def run(*argv):
     env = dict(os.environ, SLURM_TIME_FORMAT="%s")
-    return subprocess.run(argv, env=env, check=True, text=True, timeout=60,
+    return subprocess.run(argv, env=env, check=True, text=True, timeout=300,
                           stdout=subprocess.PIPE).stdout
 
 
@@ -93,7 +93,7 @@ def nodes():
 
 
 def page(url):
-    with urllib.request.urlopen(url + "/metrics", timeout=60) as r:
+    with urllib.request.urlopen(url + "/metrics", timeout=300) as r:
         text = r.read()
     path = os.path.join(os.environ.get("TMPDIR", "/tmp"),
                         f"bj-cluster-page.{os.getpid()}")

@@ -28,7 +28,7 @@ MISSING = {"json": ["batchjob_cluster_host_"],
 
 
 def page(url):
-    with urllib.request.urlopen(url + "/metrics", timeout=60) as r, \
+    with urllib.request.urlopen(url + "/metrics", timeout=300) as r, \
             tempfile.NamedTemporaryFile() as f:
         f.write(r.read())
         f.flush()

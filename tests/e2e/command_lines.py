@@ -95,7 +95,7 @@ def accepts(program, args):
             break
         kept.append(a)
     r = subprocess.run([os.path.join(BUILD, program)] + kept + ["--version"], stdout=subprocess.PIPE,
-                       stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, timeout=60)
+                       stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, timeout=300)
     out = r.stdout.decode(errors="replace")
     if out.strip().endswith("needs a value") and kept[-1].startswith("--"):
         return 0, out  # only the name of an option

@@ -22,7 +22,7 @@ values = {"node": ".*", "user": ".*", "cluster": ".*", "jobid": jobid,
 
 def query(expr):
     path = "/api/v1/query?" + urllib.parse.urlencode({"query": expr})
-    with urllib.request.urlopen(url + path, timeout=60) as reply:
+    with urllib.request.urlopen(url + path, timeout=300) as reply:
         return json.load(reply)["data"]["result"]
 
 

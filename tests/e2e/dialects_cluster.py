@@ -21,13 +21,13 @@ Counter = collections.Counter
 
 
 def run(*argv):
-    return subprocess.run(argv, check=True, text=True, timeout=60,
+    return subprocess.run(argv, check=True, text=True, timeout=300,
                           stdout=subprocess.PIPE).stdout
 
 
 def page(dialect):
     """{(name, labels without cluster): value}"""
-    with urllib.request.urlopen("%s/metrics/%s" % (URL, dialect), timeout=60) as f:
+    with urllib.request.urlopen("%s/metrics/%s" % (URL, dialect), timeout=300) as f:
         text = f.read()
     with tempfile.NamedTemporaryFile() as f:
         f.write(text)

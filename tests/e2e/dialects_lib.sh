@@ -12,7 +12,7 @@ start_with_dialects() {
     # shellcheck disable=SC2086
     start_exporter --path.sysfs="$tmp/sys" $also \
         --web.dialect=slurm-job-exporter --dialect.exe-count --collector.pressure \
-        --job.grace=3 --sample.slow=0.1 --identity.wait=2 \
+        --job.grace=15 --sample.slow=0.1 --identity.wait=2 \
         --collector.process.place="files=/" --collector.process.place="scratch=$tmp" \
         --collector.steps=tasks --log.level=debug --energy.interval=1 \
         --energy.meter=rapl --energy.meter=cray --energy.meter=command \

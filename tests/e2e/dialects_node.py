@@ -31,7 +31,7 @@ def say(good, what, why=""):
 
 def fetch(url, dialect):
     """Families by name, and their samples as (name, labels, value)."""
-    with urllib.request.urlopen("%s/metrics/%s" % (url, dialect), timeout=60) as f:
+    with urllib.request.urlopen("%s/metrics/%s" % (url, dialect), timeout=300) as f:
         body = f.read()
     with tempfile.NamedTemporaryFile() as f:
         f.write(body)

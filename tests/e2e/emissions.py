@@ -222,7 +222,7 @@ class Run:
                         "--emissions.zone", f"{provider}={ZONES[provider]}"]
         clean = {k: v for k, v in os.environ.items() if "proxy" not in k.lower()}
         Handler.seen.clear()
-        p = subprocess.run(command, capture_output=True, text=True, timeout=120,
+        p = subprocess.run(command, capture_output=True, text=True, timeout=300,
                            env={**clean, **(env or {})})
         self.text = p.stdout + p.stderr
         self.rc = p.returncode
@@ -358,12 +358,12 @@ class Exporter:
 
     def page(self, path="/metrics"):
         url = f"http://127.0.0.1:{self.port}{path}"
-        with urllib.request.urlopen(url, timeout=60) as answer:
+        with urllib.request.urlopen(url, timeout=300) as answer:
             return answer.read().decode()
 
     def wait_for(self, *lines):
         """Wait for all these lines on the page; return None, or the page's emission lines and the log."""
-        end, page = time.monotonic() + 60, ""
+        end, page = time.monotonic() + 300, ""
         while time.monotonic() < end:
             with contextlib.suppress(OSError):
                 page = self.page()
@@ -375,7 +375,7 @@ class Exporter:
 
     def stop(self):
         self.proc.terminate()
-        return self.proc.wait(60)
+        return self.proc.wait(300)
 
 
 def test_exporter():
@@ -403,7 +403,7 @@ def test_exporter():
     Handler.seen.clear()
     e = Exporter(*args, f"--emissions.url=rte={http_url}/hang")
     why = e.wait_for(table)
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while not Handler.seen and time.monotonic() < end:
         time.sleep(0.1)
     page = e.page()
@@ -411,7 +411,7 @@ def test_exporter():
           "exporter: a scrape does not wait for a provider that hangs", why, page)
     same(e.stop(), 0, "exporter: a provider that hangs does not delay its exit")
     p = subprocess.run([EXPORTER, "--collector.emissions", "--emissions.country=XX"],
-                       capture_output=True, text=True, timeout=60)
+                       capture_output=True, text=True, timeout=300)
     check(p.returncode != 0 and "emissions.country: 'XX': expected" in p.stderr,
           "exporter: the error names the invalid option", p.stderr)
 

@@ -215,13 +215,13 @@ is "no collector reports an error" "$(value batchjob_collector_errors_total | so
 
 # --- many processes ----------------------------------------------------------
 
-want=10000
+want=${1:-2000}
 room=$(($(cat /proc/sys/kernel/pid_max) - $(find /proc -maxdepth 1 -name '[0-9]*' | wc -l) - 5000))
 free_kib=$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)
 [ $((free_kib / 160)) -lt $room ] && room=$((free_kib / 160))
 if [ $room -lt $want ]; then
     want=$((room / 2))
-    note "only $want processes: pid_max or memory has no room for 10000"
+    note "only $want processes: pid_max or memory has no room for more"
 fi
 cg_job 0 3001
 rm -f "$tmp/jobs.out"

@@ -168,7 +168,7 @@ def post(url, path, form, headers):
     url, base = re.match("(http://[^/]*)(.*)", url).groups()
     body = urllib.parse.urlencode(form)
     for again in (True, False):
-        c = known.get(url) or known.setdefault(url, http.client.HTTPConnection(url.split("//")[1], timeout=120))
+        c = known.get(url) or known.setdefault(url, http.client.HTTPConnection(url.split("//")[1], timeout=300))
         try:
             c.request("POST", base + path, body, dict(headers, **{"Content-Type": "application/x-www-form-urlencoded"}))
             r = c.getresponse()

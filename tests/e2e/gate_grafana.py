@@ -110,7 +110,7 @@ def expected_response(url, request):
     form = request["form"] if request["method"] == "POST" else ""
     query = query or (request["form"] if request["method"] == "GET" else "")
     r = urllib.request.Request(url + path + ("?" + query if query else ""), form.encode() or None)
-    with urllib.request.urlopen(r, timeout=60) as reply:
+    with urllib.request.urlopen(r, timeout=300) as reply:
         return plain(reply.read())
 
 

@@ -44,7 +44,7 @@ class FilledPrometheus:
                 [self.program] + [o.format(self.folder, "127.0.0.1:%d" % port)
                                   for o in self.options], stderr=log, stdout=log)
         self.url = "http://127.0.0.1:%d" % port
-        if not wait_for(lambda: self.get(self.ready), 60):
+        if not wait_for(lambda: self.get(self.ready), 300):
             self.failure = self.program + " does not start: " + open(self.folder + "/log").read()[-300:]
         self.load()
 
@@ -67,7 +67,7 @@ class FilledPrometheus:
 
     def get(self, path, body=None):
         try:
-            with urllib.request.urlopen(self.url + path, body, timeout=60) as r:
+            with urllib.request.urlopen(self.url + path, body, timeout=300) as r:
                 return r.read() or b" "
         except (OSError, urllib.error.HTTPError):
             return None
@@ -75,7 +75,7 @@ class FilledPrometheus:
     def stop(self):
         if self.url:
             self.p.terminate()
-            self.p.wait(60)
+            self.p.wait(300)
         shutil.rmtree(self.folder, ignore_errors=True)
 
 

@@ -69,7 +69,7 @@ def gate(queries):
 def reference(url, query):
     data = urllib.parse.urlencode({"query": query}).encode()
     try:
-        with urllib.request.urlopen(url + "/api/v1/format_query", data, timeout=60) as r:
+        with urllib.request.urlopen(url + "/api/v1/format_query", data, timeout=300) as r:
             return True, json.load(r)["data"]
     except urllib.error.HTTPError as e:
         return False, json.load(e)["error"]

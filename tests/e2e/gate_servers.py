@@ -43,7 +43,7 @@ def stall(prometheus):
     go, reply = threading.Event(), prometheus.reply
 
     def later(h):
-        go.wait(60)
+        go.wait(300)
         reply(h)
     prometheus.reply = later
     return go

@@ -19,7 +19,7 @@ import prom  # noqa: E402
 
 
 def scrape(url, path):
-    with urllib.request.urlopen(url, timeout=60) as r:
+    with urllib.request.urlopen(url, timeout=300) as r:
         body = r.read()
         if r.status != 200:
             return f"status {r.status}"

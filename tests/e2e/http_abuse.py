@@ -55,7 +55,7 @@ class Exporter:
             stderr=self.log, stdout=self.log, preexec_fn=limit,
             env={**os.environ, **(env or {})})
         self.pid = self.proc.pid
-        end = time.monotonic() + 60
+        end = time.monotonic() + 300
         self.ports = []
         while time.monotonic() < end and len(self.ports) < len(listen):
             self.ports = [int(p) for p in re.findall(
@@ -69,7 +69,7 @@ class Exporter:
         libraries = open(f"/proc/{self.pid}/maps").read()
         self.sanitized = any(s in libraries for s in ("libasan", "libtsan"))
 
-    def connect(self, receive=None, timeout=60):
+    def connect(self, receive=None, timeout=300):
         s = socket.socket()
         if receive:
             s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive)
@@ -77,7 +77,7 @@ class Exporter:
         s.connect(("127.0.0.1", self.port))
         return s
 
-    def send_raw(self, data, timeout=60):
+    def send_raw(self, data, timeout=300):
         """Send data on a new connection; return all that is received until it is closed."""
         with contextlib.closing(self.connect(timeout=timeout)) as s:
             s.sendall(data)
@@ -136,7 +136,7 @@ class Exporter:
         return now
 
     def settle(self, want_fds):
-        end = time.monotonic() + 60
+        end = time.monotonic() + 300
         while self.fds() > want_fds and time.monotonic() < end:
             time.sleep(0.05)
         return self.fds()
@@ -145,7 +145,7 @@ class Exporter:
         """Send SIGTERM and check that the exit status is 0."""
         self.proc.terminate()
         try:
-            rc = self.proc.wait(60)
+            rc = self.proc.wait(300)
         except subprocess.TimeoutExpired:
             self.proc.kill()
             rc = self.proc.wait()
@@ -348,7 +348,7 @@ def test_stalled(e):
     if status == 503:
         same(head.get("retry-after"), "1", "a 503 has a Retry-After header")
     same(e.request("/health")[0], 200, "/health is still answered")
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while e.request()[0] != 200 and time.monotonic() < end:
         time.sleep(0.2)
     e.good("unread responses end after two seconds, and a scrape gets a page")
@@ -446,7 +446,7 @@ def test_addresses(program):
             answers.append(drain(s)[:15])
     same(answers, [b"HTTP/1.1 200 OK"] * len(listen), "all addresses are served")
     p = subprocess.run([program, f"--web.listen-address=127.0.0.1:{e.port}"],
-                       capture_output=True, timeout=60)
+                       capture_output=True, timeout=300)
     check(p.returncode == 1 and b"Address already in use" in p.stderr,
           "an address that is in use is an error", p.stderr.decode())
     e.stop()
@@ -456,7 +456,7 @@ def test_systemd(program):
     path = os.path.join(scratch, "notify")
     with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as s:
         s.bind(path)
-        s.settimeout(30)
+        s.settimeout(300)
         e = Exporter(program, env={"NOTIFY_SOCKET": path,
                                    "WATCHDOG_USEC": "1000000"})
         got = [s.recv(100) for _ in range(3)]

@@ -125,8 +125,10 @@ trap 'exit 143' TERM
 
 # --- waiting and processes ---------------------------------------------------
 
-wait_for() { # seconds command...: repeat it until it succeeds
-    local end=$((SECONDS + $1))
+# Repeat a command until it succeeds; give up after so many seconds of an idle
+# machine: five times as many on this one.
+wait_for() { # seconds command...
+    local end=$((SECONDS + 5 * $1))
     shift
     until "$@" >/dev/null 2>&1; do
         [ $SECONDS -lt $end ] || return 1

@@ -129,7 +129,7 @@ class Site:
 
     def run(self, *words, code=0):
         p = subprocess.run([O + "/batchjob_stats_db", *words, "--config.file=%s/site.yml" %
-                            self.folder], capture_output=True, timeout=60)
+                            self.folder], capture_output=True, timeout=300)
         if p.returncode != code:
             check(False, "batchjob_stats_db %s ends with %d" % (" ".join(words), code), p.stderr)
         return p
@@ -143,7 +143,7 @@ class Site:
 
     def stop(self, how=signal.SIGTERM):
         self.daemon.send_signal(how)
-        self.daemon.wait(30)
+        self.daemon.wait(300)
         self.daemon = None
 
     def box(self, name="anna"):
@@ -157,7 +157,7 @@ class Site:
         return found
 
 
-def until(what, failure, seconds=20):
+def until(what, failure, seconds=300):
     end = time.time() + seconds
     while time.time() < end:
         got = what()
@@ -473,7 +473,7 @@ def chromium(site, m):
                             "--disable-dev-shm-usage", "--user-data-dir=" + site.folder + "/chrome",
                             "--dump-dom", "--window-size=%d,1000" % width,
                             "file://" + site.folder + "/mail.html"], capture_output=True,
-                           timeout=60)
+                           timeout=300)
         wide = re.search(r"<title>W(\d+) (\d+)</title>", p.stdout.decode(errors="replace"))
         check(wide and int(wide.group(1)) <= int(wide.group(2)),
               "HTML fits a window of %d" % width, wide and wide.group(0), p.stderr[-300:])

@@ -19,7 +19,7 @@ from ports import free_port
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def wait_for(condition, seconds=60):
+def wait_for(condition, seconds=300):
     """Call condition() until its result is true, and return that; None after so many seconds."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -51,7 +51,7 @@ class Node:
     def stop(self):
         self.p.stdin.close()
         self.p.stdout.read()
-        self.p.wait(60)
+        self.p.wait(300)
 
 
 class Prometheus:
@@ -76,7 +76,7 @@ class Prometheus:
                 [self.program] + [o.format(self.folder, "127.0.0.1:%d" % port)
                                   for o in self.options], stderr=log, stdout=log)
         self.url = "http://127.0.0.1:%d" % port
-        if not wait_for(lambda: self.get(self.ready), 60):
+        if not wait_for(lambda: self.get(self.ready), 300):
             self.failure = self.program + " does not start: " + open(self.folder + "/log").read()[-300:]
 
     def prepare(self):
@@ -84,7 +84,7 @@ class Prometheus:
 
     def get(self, path):
         try:
-            with urllib.request.urlopen(self.url + path, timeout=60) as r:
+            with urllib.request.urlopen(self.url + path, timeout=300) as r:
                 return r.read()
         except (OSError, urllib.error.HTTPError):
             return None
@@ -108,7 +108,7 @@ class Prometheus:
         if self.url:
             self.p.send_signal(signal.SIGCONT)
             self.p.terminate()
-            self.p.wait(60)
+            self.p.wait(300)
         self.url = None
         shutil.rmtree(self.folder, ignore_errors=True)
 

@@ -107,7 +107,7 @@ def apache(site, port):
 
 def answer(port, data):
     """Send bytes on a new connection; return all that comes until it is closed."""
-    with socket.create_connection(("127.0.0.1", port), timeout=60) as s:
+    with socket.create_connection(("127.0.0.1", port), timeout=300) as s:
         s.sendall(data)
         out = b""
         while True:
@@ -165,7 +165,7 @@ def behind(name, site, command, port):
         check(b" 200 " in got.split(b"\r\n")[0], name + ": a page finds its style", got[:600])
     finally:
         p.terminate()
-        p.wait(60)
+        p.wait(300)
 
 
 def main():

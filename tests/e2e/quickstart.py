@@ -137,7 +137,7 @@ class Walk:
             p = sandbox("as", user, "sbatch", "--parsable", "-o", "/dev/null", "-n", "1", "--mem=50",
                         "-t", "20", "--wrap", "while :; do seq 200000 >/dev/null; sleep 1; done")
             job = p.stdout.strip()
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + 300
             while time.monotonic() < deadline:
                 state = subprocess.run(["squeue", "-h", "-j", job, "-o", "%T"], text=True, check=False,
                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout.strip()

@@ -46,7 +46,7 @@ def write(path, text, mode=0o600):
 
 
 def get(url):
-    with urllib.request.urlopen(url, timeout=60) as response:
+    with urllib.request.urlopen(url, timeout=300) as response:
         return response.read().decode()
 
 
@@ -113,7 +113,7 @@ record:
         for p in which or (self.node, self.server):
             if p and p.poll() is None:
                 p.terminate()
-                p.wait(timeout=60)
+                p.wait(timeout=300)
 
     def put(self, n, **more):
         """Write n records into the spool, as the exporter writes them."""
@@ -131,11 +131,11 @@ record:
     def files(self, end=".json"):
         return [f for f in os.listdir(self.spool) if f.endswith(end)]
 
-    def sent(self, seconds=60):
+    def sent(self, seconds=300):
         """Wait until the spool is empty."""
         return self.until(lambda: not self.files(), seconds)
 
-    def until(self, what, seconds=60):
+    def until(self, what, seconds=300):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             try:
@@ -148,7 +148,7 @@ record:
 
     def row(self, sql="SELECT count(*), sum(cpu_usec), (SELECT sum(microjoules) FROM node_energy)"
             " FROM node_record"):
-        db = sqlite3.connect("file:%s/stats.db?mode=ro" % self.folder, uri=True, timeout=60)
+        db = sqlite3.connect("file:%s/stats.db?mode=ro" % self.folder, uri=True, timeout=300)
         try:
             return db.execute(sql).fetchone()
         finally:
@@ -278,7 +278,7 @@ def invalid_requests(site):
     context = ssl.create_default_context(cafile=site.folder + "/ca.pem")
 
     def post(body, headers, method="POST", path="/records"):
-        c = http.client.HTTPSConnection("127.0.0.1", site.port, context=context, timeout=60)
+        c = http.client.HTTPSConnection("127.0.0.1", site.port, context=context, timeout=300)
         c.putrequest(method, path)
         for name, value in headers.items():
             c.putheader(name, value)
@@ -309,7 +309,7 @@ def invalid_requests(site):
     same(got[0], 401, "a client without credentials is refused before its body is read")
     same(site.row(), rows, "refused requests store nothing")
     # More silent clients than the server has connections.
-    silent = [socket.create_connection(("127.0.0.1", site.port), timeout=60) for _ in range(300)]
+    silent = [socket.create_connection(("127.0.0.1", site.port), timeout=300) for _ in range(300)]
     began = time.monotonic()
     got = None
     while not got and time.monotonic() - began < 60:
@@ -373,13 +373,13 @@ def configuration(site):
         if "auth" in message:
             args.append("--record.config.file=")
         p = subprocess.run([O + "/batchjob_stats_db", "check-config", *args, "--config.file=%s/site.yml" %
-                            site.folder], capture_output=True, text=True, timeout=60)
+                            site.folder], capture_output=True, text=True, timeout=300)
         check(p.returncode == 1 and message in p.stderr, "check-config: " + message, p.stderr)
     p = subprocess.run([O + "/batchjob_stats_db", "check-config", "--config.file=%s/site.yml" %
-                        site.folder], capture_output=True, text=True, timeout=60)
+                        site.folder], capture_output=True, text=True, timeout=300)
     same((p.returncode, p.stderr), (0, ""), "check-config accepts a correct configuration")
     p = subprocess.run([O + "/batchjob_exporter", "--record.url=http://x"], capture_output=True,
-                       text=True, timeout=60)
+                       text=True, timeout=300)
     check(p.returncode == 1 and "record.url: set record.dir" in p.stderr,
           "record.url needs record.dir", p.stderr)
     for url, refused in (("http://db.example:9022", True), ("http://10.0.0.1:9022", True),
@@ -388,10 +388,10 @@ def configuration(site):
                          ("http://127.0.0.1:9022", False), ("http://[::1]:9022", False)):
         args = ["--record.url=" + url, "--record.dir=" + site.folder, "--record.token-file=/none",
                 "--web.listen-address=nowhere.invalid:0"] # ends the program after its options
-        p = subprocess.run([O + "/batchjob_exporter", *args], capture_output=True, text=True, timeout=60)
+        p = subprocess.run([O + "/batchjob_exporter", *args], capture_output=True, text=True, timeout=300)
         same((p.returncode, "unencrypted" in p.stderr), (1, refused), "a token for " + url)
     p = subprocess.run([O + "/batchjob_exporter", *args[1:], "--record.url=http://db.example", "--record.allow-http"],
-                       capture_output=True, text=True, timeout=60)
+                       capture_output=True, text=True, timeout=300)
     same((p.returncode, "unencrypted" in p.stderr), (1, False), "record.allow-http")
 
 

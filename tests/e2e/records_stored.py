@@ -49,7 +49,7 @@ def main():
         os.mkdir(folder + "/cgroup")
         site.send("--path.cgroupfs=%s/cgroup" % folder)
         good = site.sent() and site.until(site.row)
-        db = sqlite3.connect("file:%s/stats.db?mode=ro" % folder, uri=True, timeout=60)
+        db = sqlite3.connect("file:%s/stats.db?mode=ro" % folder, uri=True, timeout=300)
         got = db.execute(STORED).fetchall()
         db.close()
         check(want and good and not site.files(".bad"), "%s: %d records are accepted" % (what, len(want)),

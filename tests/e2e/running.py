@@ -186,7 +186,7 @@ class Site:
 
     def run(self, *words):
         return subprocess.run([O + "/batchjob_stats_db", *words, "--config.file=%s/site.yml"
-                               % self.folder], capture_output=True, text=True, timeout=120)
+                               % self.folder], capture_output=True, text=True, timeout=300)
 
     def once(self, code=0):
         p = self.run("--once")

@@ -35,7 +35,7 @@ def run(*argv):
 
 
 def page(url):
-    with urllib.request.urlopen(url + "/metrics", timeout=60) as r:
+    with urllib.request.urlopen(url + "/metrics", timeout=300) as r:
         body = r.read()
     with tempfile.NamedTemporaryFile() as f:
         f.write(body)

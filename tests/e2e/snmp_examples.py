@@ -445,7 +445,7 @@ def test_exporter(site):
 
     def fetch():
         try:
-            return urllib.request.urlopen(url, timeout=60).read().decode()
+            return urllib.request.urlopen(url, timeout=300).read().decode()
         except OSError as e:
             return "" if not hasattr(e, "read") else e.read().decode()
     page = until(lambda: fetch() or None) or ""

@@ -104,7 +104,7 @@ class Process:
     def kill(self, number):
         self.process.send_signal(number)
         if number == signal.SIGKILL:
-            self.process.wait(60)
+            self.process.wait(300)
 
     def stop(self):
         """Returns the exit status."""
@@ -114,10 +114,10 @@ class Process:
             self.process.send_signal(signal.SIGCONT)
             self.process.terminate()
             try:
-                self.process.wait(60)
+                self.process.wait(300)
             except subprocess.TimeoutExpired:
                 self.process.kill()
-                self.process.wait(60)
+                self.process.wait(300)
         return self.process.returncode
 
     def text(self):

@@ -166,11 +166,11 @@ def stopped(site):
     os.unlink(call_log)
     fresh = "--store.path=" + os.path.join(site.folder, "fresh.db")
     p = subprocess.Popen(site.args(fresh), stderr=subprocess.PIPE)
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while not os.path.exists(call_log) and time.monotonic() < end:
         time.sleep(0.05)
     p.terminate()
-    err = p.communicate(timeout=60)[1]  # sacct would need 600 s
+    err = p.communicate(timeout=300)[1]  # sacct would need 600 s
     check(p.returncode == 0 and os.path.exists(call_log), "SIGTERM ends an import while sacct runs",
           p.returncode, err)
     site.configure_sacct()
@@ -191,7 +191,7 @@ def over_http(site):
     text = status = None
     for _ in range(600):
         try:
-            with urllib.request.urlopen(where + "metrics", timeout=60) as response:
+            with urllib.request.urlopen(where + "metrics", timeout=300) as response:
                 text = response.read().decode()
             break
         except urllib.error.HTTPError as e: # no page yet
@@ -200,22 +200,22 @@ def over_http(site):
     check(text and 'batchjob_stats_requests_total{cluster="fake"} 0' in text,
           "metrics are served while sacct runs", status, text)
     try:
-        urllib.request.urlopen(where + "else", timeout=60)
+        urllib.request.urlopen(where + "else", timeout=300)
         status = 200
     except urllib.error.HTTPError as e:
         status = e.code
     check(status == 404, "other paths are not found", status)
     second = subprocess.run(site.args("run", "--web.listen-address=127.0.0.1:x"),
-                            capture_output=True, timeout=60)
+                            capture_output=True, timeout=300)
     check(second.returncode == 1 and b"web.listen-address" in second.stderr,
           "the error names the invalid address", second.stderr)
     second = subprocess.run(site.args("--dry-run", fresh, "--web.listen-address=" + where[7:-1]),
-                            capture_output=True, timeout=60)
+                            capture_output=True, timeout=300)
     check(second.returncode == 1 and b"beside a running service, use check-config --online"
           in second.stderr and b"another process is writing it" in second.stderr,
           "--dry-run beside a service says what to use", second.stderr)
     p.terminate()
-    p.communicate(timeout=60)
+    p.communicate(timeout=300)
     check(p.returncode == 0, "SIGTERM ends the daemon with status 0", p.returncode)
     site.configure_sacct()
 
@@ -246,7 +246,7 @@ class FullDisk:
             return [line for line in f if "level=error" in line or "level=warn" in line]
 
     def wait(self, true):
-        end = time.monotonic() + 120
+        end = time.monotonic() + 300
         while not true() and self.p.poll() is None and time.monotonic() < end:
             time.sleep(0.1)
         return true()
@@ -286,7 +286,7 @@ def full_disk(site):
     check(d.wait(lambda: count() == COUNT), "when there is room, it imports the rest: %d jobs" % COUNT,
           count(), d.p.poll(), *d.lines()[-3:])
     d.p.terminate()
-    check(d.p.wait(60) == 0, "SIGTERM ends it with status 0", d.p.returncode)
+    check(d.p.wait(300) == 0, "SIGTERM ends it with status 0", d.p.returncode)
     db = sqlite3.connect(copy)
     check(db.execute("PRAGMA integrity_check").fetchone() == ("ok",), "its store is consistent")
     db.close()
@@ -354,7 +354,7 @@ def snapshots(site):
         for name, text in (("qstat", QSTAT % (state, more)), ("bjobs", BJOBS)):
             with open(os.path.join(where, name + ".json"), "w") as f:
                 f.write(text)
-        p = subprocess.run(command, capture_output=True, timeout=60)
+        p = subprocess.run(command, capture_output=True, timeout=300)
         rows = sqlite3.connect(db).execute(
             "SELECT cluster, batch_system, jobid, user, state, cpus, nodes, cpu_usec,"
             " end_sec - start_sec FROM job_v ORDER BY 1").fetchall()
@@ -371,7 +371,7 @@ def snapshots(site):
           hosts)
     with open(os.path.join(where, "qstat.json"), "w") as f:
         f.write("qstat: cannot connect")
-    p = subprocess.run(command, capture_output=True, timeout=60)
+    p = subprocess.run(command, capture_output=True, timeout=300)
     check(p.returncode == 1 and b"qstat" in p.stderr, "output that is not JSON is an error", p.stderr)
     with open(os.path.join(where, "asked")) as f:
         call_log = f.read()
@@ -567,7 +567,7 @@ def online_mistakes(site):
     p = online_with("fake", sacct, more=("--store.path=postgresql://x@127.0.0.1:%d/x" % server.server_port,))
     check(p.returncode == 1 and (b"refused" in p.stderr or b"libpq" in p.stderr), "PostgreSQL is down", p.stdout, p.stderr)
     mail = socket.create_server(("127.0.0.1", 0))
-    mail.settimeout(60)
+    mail.settimeout(300)
     said = []
     thread = threading.Thread(target=greeting, args=(mail, said))
     thread.start()

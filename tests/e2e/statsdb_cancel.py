@@ -111,7 +111,7 @@ def state(jobid):
 
 
 def rows(sql, *values):
-    db = sqlite3.connect(FOLDER + "/cancel.db", timeout=30)
+    db = sqlite3.connect(FOLDER + "/cancel.db", timeout=300)
     try:
         return db.execute(sql, values).fetchall()
     finally:
@@ -125,7 +125,7 @@ def actions(jobid):
 
 def evaluate():
     p = subprocess.run([O + "/batchjob_stats_db", "--once", "--config.file=%s/site.yml" % FOLDER],
-                       capture_output=True, text=True, timeout=120)
+                       capture_output=True, text=True, timeout=300)
     if p.returncode:
         print("# " + p.stderr[-1000:])
 

@@ -190,7 +190,7 @@ def main():
 
     def run(*args):
         return subprocess.run([PROGRAM, *args, "--store.path=%s/stats.db" % folder],
-                              capture_output=True, timeout=60,
+                              capture_output=True, timeout=300,
                               env=dict(os.environ, TZ="Europe/Paris"))
 
     def read(sql):

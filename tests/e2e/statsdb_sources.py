@@ -73,7 +73,7 @@ class Site:
         return [DAEMON] + list(command) + ["--config.file=%s/site.yml" % self.folder]
 
     def run(self, *command):
-        return subprocess.run(self.args(*command), capture_output=True, timeout=120)
+        return subprocess.run(self.args(*command), capture_output=True, timeout=300)
 
     def rows(self, sql):
         db = sqlite3.connect("file:%s?mode=ro" % self.store, uri=True)

@@ -40,7 +40,7 @@ def exported(store):
 
 def touch(site, rng):
     """Change a job in the store, to write it during a copy."""
-    db = sqlite3.connect(site.store, timeout=30)
+    db = sqlite3.connect(site.store, timeout=300)
     with db:
         db.execute("UPDATE job SET priority = ?1 WHERE id = (SELECT id FROM job ORDER BY id LIMIT 1 OFFSET ?2)",
                    (rng.randrange(1 << 40), rng.randrange(db.execute("SELECT count(*) FROM job").fetchone()[0])))
@@ -83,7 +83,7 @@ def kill_until_done(site, a, b, rng):
 
 
 def wait_for_result(pg, sql, what):
-    until = time.monotonic() + 120
+    until = time.monotonic() + 300
     while pg.sql(sql).strip() != what:
         if time.monotonic() > until:
             sys.exit("%s is not %s" % (sql, what))

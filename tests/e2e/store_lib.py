@@ -24,7 +24,7 @@ class File:
 
     def rows(self, sql, *values):
         """Run one statement, as the programs write it (docs/contributing.md)."""
-        db = sqlite3.connect(self.file, timeout=30)
+        db = sqlite3.connect(self.file, timeout=300)
         try:
             return db.execute(sql, values).fetchall()
         finally:

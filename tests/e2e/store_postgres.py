@@ -258,7 +258,7 @@ def keys(pg):
                   " j.cluster ORDER BY 1").split("\n")[:-1]
 
 
-def wait_for(what, seconds=60):
+def wait_for(what, seconds=300):
     until = time.monotonic() + seconds
     while not what():
         if time.monotonic() > until:
@@ -281,7 +281,7 @@ class Daemon:
 
     def kill(self, number=signal.SIGKILL):
         self.process.send_signal(number)
-        return self.process.wait(60)
+        return self.process.wait(300)
 
 
 def leaders(site, pg):
@@ -303,7 +303,7 @@ def leaders(site, pg):
     pg.kill()
     systemd = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     systemd.bind(os.path.join(site.folder, "notify"))
-    systemd.settimeout(60)
+    systemd.settimeout(300)
     third = Daemon(site, pg.url(), "third", NOTIFY_SOCKET=systemd.getsockname())
     same(systemd.recv(64), b"READY=1", "a new process is ready for systemd without a server")
     check(wait_for(lambda: third.says("store: waiting")), "it waits for the server", open(third.log).read())

@@ -87,7 +87,7 @@ def main():
 
     def run(*words):
         return subprocess.run([store_lib.O + "/batchjob_stats_db", *words, "--store.path=" + store.url,
-                               "--cluster.file=" + folder + "/cluster.yml"], capture_output=True, text=True, timeout=60)
+                               "--cluster.file=" + folder + "/cluster.yml"], capture_output=True, text=True, timeout=300)
 
     def renamed(words, names, what):
         p = run(*words)

@@ -24,7 +24,7 @@ JOBS = "/api/v1/jobs?from=0&limit=5"
 ALONE = ["--access.trust-loopback", "--access.admins=boss", "--query.max-rows=100000", "--query.timeout=20s"]
 
 
-def wait_for(what, seconds=60):
+def wait_for(what, seconds=300):
     until = time.monotonic() + seconds
     while not what():
         if time.monotonic() > until:

@@ -80,7 +80,7 @@ class Program:
         with open(self.log) as f:
             return f.read()
 
-    def logs(self, what, times=1, seconds=60):
+    def logs(self, what, times=1, seconds=300):
         for _ in range(seconds * 20):
             if self.text().count(what) >= times:
                 return True
@@ -97,7 +97,7 @@ class Program:
             ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "--cacert", "ca.pem",
              "--max-time", "60"] + list(options) +
             ["%s://localhost:%d%s" % (scheme, self.port, path or ALL[self.kind])],
-            cwd=folder, capture_output=True, timeout=60)
+            cwd=folder, capture_output=True, timeout=300)
         return int(p.stdout or b"0")
 
     def client(self, name):
@@ -119,7 +119,7 @@ class Program:
 
     def stop(self):
         self.p.send_signal(signal.SIGTERM)
-        rc = self.p.wait(60)
+        rc = self.p.wait(300)
         text = self.text()
         check(rc == 0 and "ERROR: " not in text and "runtime error" not in text,
               "%s ends without an error" % self.kind, rc, text[-600:])
@@ -175,7 +175,7 @@ def expiry(kind):
     def page(scheme, *options):
         return subprocess.run(
             ["curl", "-sk"] + list(options) + ["%s://localhost:%d/metrics" % (scheme, p.port)],
-            capture_output=True, text=True, timeout=60).stdout
+            capture_output=True, text=True, timeout=300).stdout
 
     def ends(pem):
         out = openssl("x509", "-noout", "-enddate", "-in", pem)[1]
@@ -238,7 +238,7 @@ def identities():
         q = subprocess.run(
             ["curl", "-s", "--cacert", "ca.pem", "--cert", name + ".pem", "--key", name + ".key"]
             + list(more) + ["https://localhost:%d/api/v1/me" % p.port], cwd=folder,
-            capture_output=True, timeout=60)
+            capture_output=True, timeout=300)
         got = re.search(r'"user":"([^"]*)"', q.stdout.decode())
         return got.group(1) if got else None
     user = "X-Grafana-User: bob"
@@ -275,7 +275,7 @@ def connect(p, name=None):
     context = ssl.create_default_context(cafile=path("ca.pem"))
     if name:
         context.load_cert_chain(path(name + ".pem"), path(name + ".key"))
-    c = http.client.HTTPSConnection("localhost", p.port, timeout=60, context=context)
+    c = http.client.HTTPSConnection("localhost", p.port, timeout=300, context=context)
     c.connect()
     return c
 
@@ -388,7 +388,7 @@ def half_open(kind):
     def begin(p, count):
         socks = []
         for i in range(count):
-            s = socket.create_connection(("127.0.0.1", p.port), timeout=60)
+            s = socket.create_connection(("127.0.0.1", p.port), timeout=300)
             s.sendall((b"", first[:1], first[:40], first[:-1], first,
                        b"GET / HTTP/1.1\r\n\r\n")[i % 6])
             socks.append(s)
@@ -405,7 +405,7 @@ def half_open(kind):
     p.stop()
     p = Program(kind, SERVING, "--web.request-timeout=2s", "--web.max-requests=100")
     socks = begin(p, 150)
-    memory, gone, end = p.rss(), 0, time.monotonic() + 60
+    memory, gone, end = p.rss(), 0, time.monotonic() + 300
     while time.monotonic() < end and gone < len(socks):
         for s in socks:
             try:
@@ -431,7 +431,7 @@ def half_open(kind):
         s.close()
     for _ in range(3):  # a client that requests renegotiation
         subprocess.run(["openssl", "s_client", "-tls1_2", "-connect", "127.0.0.1:%d" % p.port],
-                       input=b"R\nGET / HTTP/1.1\r\n\r\n", capture_output=True, timeout=60)
+                       input=b"R\nGET / HTTP/1.1\r\n\r\n", capture_output=True, timeout=300)
     same(p.curl(), good, "renegotiation does no harm")
     p.stop()
 

@@ -15,7 +15,7 @@ def write(folder, name, text):
 
 def openssl(folder, *args, data=None):
     p = subprocess.run(["openssl"] + list(args), cwd=folder, input=data, capture_output=True,
-                       timeout=60)
+                       timeout=300)
     return p.returncode, p.stdout.decode(errors="replace"), p.stderr.decode(errors="replace")
 
 

@@ -38,7 +38,7 @@ SANITIZER = {"ASAN_OPTIONS": "detect_leaks=1:exitcode=99:abort_on_error=0:quaran
              "LSAN_OPTIONS": "suppressions=%s:print_suppressions=0" % os.path.join(HERE, "torture.supp")}
 NO_MEMORY = re.compile(r"memory", re.IGNORECASE)
 ERRORS = re.compile(r"^batchjob_(collector|meter|gpu\w*)_errors_total\S* [1-9]", re.MULTILINE)
-RANDOM, WORKERS, PATIENCE = int(os.environ.get("N", 40)), 2, 60
+RANDOM, WORKERS, PATIENCE = int(os.environ.get("N", 40)), 2, 300
 
 
 class Bad(Exception):

@@ -142,22 +142,22 @@ def same_sums(site, what):
 
 
 def killed(site):
+    """Kill the import after random times, which grow until it ends on any machine."""
     rnd = random.Random(3)
-    kills, runs = 0, 0
+    kills, runs, ended = 0, 0, False
     site.configure_sacct(fail=4, slow=0.01)
-    while runs < 400:
+    while not ended and runs < 400:
         runs += 1
         p = subprocess.Popen(site.args("--once"), stdout=subprocess.DEVNULL,
                              stderr=subprocess.DEVNULL)
         try:
-            if p.wait(timeout=0.05 + rnd.random() * (0.1 + runs * 0.02)) == 0:
-                break
+            ended = p.wait(timeout=0.05 + rnd.random() * 0.1 * 1.05 ** runs) == 0
         except subprocess.TimeoutExpired:
             p.send_signal(signal.SIGKILL)
             p.wait()
             kills += 1
     site.configure_sacct()
-    check(kills > 5, "the import ends after %d kills in %d runs" % (kills, runs))
+    check(ended and kills > 5, "the import ends after %d kills in %d runs" % (kills, runs))
 
 
 def stopped(site):

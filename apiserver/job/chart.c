@@ -28,7 +28,9 @@ static const char chart_style[] =
     "var(--line)}.l,.lim{fill:none;stroke:var(--k);stroke-width:1.75;"
     "vector-effect:non-scaling-stroke}.c0{--k:var(--c0)}.c1{--k:var(--c1)}"
     ".c2{--k:var(--c2)}.c3{--k:var(--c3)}.lim{--k:var(--lim);"
-    "stroke-dasharray:4 3}text.l,text.lim{fill:var(--k);stroke:none}";
+    "stroke-dasharray:4 3}text.l,text.lim{fill:var(--k);stroke:none}"
+    "path.m{fill:none;stroke:var(--lim);vector-effect:non-scaling-stroke}"
+    "path.bad{stroke:#c00}";
 
 static void put_clock(struct bj_buf *b, int64_t sec)
 {
@@ -45,8 +47,7 @@ struct frame {
     struct bj_buf *b;
     const struct bj_chart *k;
     int height; /* of the lines, in pixels */
-    struct bj_chart_axis axis;
-    int64_t span;
+    struct bj_chart_axes axes;
 };
 
 static void make_frame(struct frame *f, struct bj_buf *b,
@@ -55,8 +56,7 @@ static void make_frame(struct frame *f, struct bj_buf *b,
     f->b = b;
     f->k = k;
     f->height = k->small ? SMALL : TALL;
-    f->span = bj_chart_span(k);
-    f->axis = bj_chart_axis(k, k->small ? 2 : 4);
+    f->axes = bj_chart_axes(k, k->small ? 2 : TICKS);
 }
 
 /* The height of an amount of the axis of values, in pixels. */
@@ -69,36 +69,67 @@ static int axis_y(const struct frame *f, double part)
  * The inner element ends the lines at the width of the chart. */
 static void put_y_axis(const struct frame *f)
 {
-    const int n = (int)(f->axis.top / f->axis.tick + 0.001);
-    bj_buf_printf(f->b, "<svg><path class=\"g\" d=\"M0 %dh3000M0 %dh3000",
-                  axis_y(f, 1), axis_y(f, 0));
-    if (n % 2 == 0)
-        bj_buf_printf(f->b, "M0 %dh3000", axis_y(f, 0.5));
+    const struct bj_chart_tick *tick = f->axes.value;
+    const int n = (int)f->axes.values - 1;
+    const int by = n > 1 && n % 2 == 0 ? n / 2 : n > 0 ? n : 1;
+    bj_buf_str(f->b, "<svg><path class=\"g\" d=\"");
+    for (int i = n; i >= 0; i -= by)
+        bj_buf_printf(f->b, "M0 %dh3000", axis_y(f, tick[i].at));
     bj_buf_str(f->b, "\"/></svg>\n");
-    for (int i = n; i > 0; i -= n % 2 == 0 ? n / 2 : n) {
-        bj_buf_printf(f->b, "<text y=\"%d\">",
-                      axis_y(f, i * f->axis.tick / f->axis.top) - 3);
-        bj_chart_amount(f->b, f->k->unit, i * f->axis.tick);
-        bj_buf_str(f->b, "</text>\n");
-    }
+    for (int i = n; i > 0; i -= by)
+        bj_buf_printf(f->b, "<text y=\"%d\">%s</text>\n",
+                      axis_y(f, tick[i].at) - 3, tick[i].label);
+}
+
+/* A text at a place of the axis of time, inside the chart. */
+static void put_x_text(const struct frame *f, const char *class, double at,
+                       int y)
+{
+    const double x = 100 * at;
+    bj_buf_printf(f->b,
+                  "<text class=\"%s\" x=\"%.3g%%\" y=\"%d\" "
+                  "text-anchor=\"%s\">",
+                  class, x, y,
+                  x < 4    ? "start"
+                  : x > 95 ? "end"
+                           : "middle");
 }
 
 /* Times since the start of the job. */
 static void put_x_axis(const struct frame *f)
 {
-    const int64_t since = f->k->from - f->k->start;
-    const int64_t tick = bj_chart_time_tick(f->span, f->k->small ? 2 : TICKS);
-    const int64_t to = since + f->span;
-    for (int64_t t = (since + tick - 1) / tick * tick; t <= to; t += tick) {
-        const double x = 100.0 * (double)(t - since) / (double)f->span;
-        bj_buf_printf(f->b,
-                      "<text class=\"x\" x=\"%.3g%%\" y=\"%d\" "
-                      "text-anchor=\"%s\">",
-                      x, TOP + f->height + 15,
-                      x < 4    ? "start"
-                      : x > 95 ? "end"
-                               : "middle");
-        bj_chart_put_time_tick(f->b, t, tick);
+    for (unsigned i = 0; i < f->axes.times; i++) {
+        put_x_text(f, "x", f->axes.time[i].at, TOP + f->height + 15);
+        bj_buf_printf(f->b, "%s</text>\n", f->axes.time[i].label);
+    }
+}
+
+/* --- marks -----------------------------------------------------------------
+ */
+
+static const char *mark_class(const struct frame *f, unsigned mark)
+{
+    return f->k->mark[mark].bad ? "m bad" : "m";
+}
+
+static void put_mark_lines(const struct frame *f)
+{
+    for (unsigned i = 0; i < f->k->marks; i++) {
+        const double at = bj_chart_mark_x(f->k, &f->axes, i);
+        if (bj_chart_known(at))
+            bj_buf_printf(f->b, "<path class=\"%s\" d=\"M%.4g 0V%d\"/>\n",
+                          mark_class(f, i), at * WIDE, HIGH);
+    }
+}
+
+static void put_mark_texts(const struct frame *f)
+{
+    for (unsigned i = 0; i < f->k->marks; i++) {
+        const double at = bj_chart_mark_x(f->k, &f->axes, i);
+        if (!bj_chart_known(at))
+            continue;
+        put_x_text(f, mark_class(f, i), at, TOP - 3);
+        bj_html_text(f->b, bj_slice_str(f->k->mark[i].text));
         bj_buf_str(f->b, "</text>\n");
     }
 }
@@ -107,7 +138,7 @@ static void put_x_axis(const struct frame *f)
 static void put_scale(const struct frame *f)
 {
     struct bj_buf text = {0};
-    bj_chart_amount(&text, f->k->unit, f->axis.top);
+    bj_chart_amount(&text, f->k->unit, f->axes.axis.top);
     struct bj_slice unit = {text.p, text.len}, number = {0};
     bj_slice_field(&unit, ' ', &number);
     bj_buf_str(f->b, " data-top=\"");
@@ -117,7 +148,7 @@ static void put_scale(const struct frame *f)
     bj_buf_str(f->b, "\" data-unit=\"");
     bj_html_text(f->b, unit);
     bj_buf_printf(f->b, "\" data-dur=\"%lld\" data-start=\"%lld\"",
-                  (long long)f->span, (long long)f->k->from);
+                  (long long)f->axes.span, (long long)f->k->from);
     f->b->failed |= text.failed;
     bj_buf_free(&text);
 }
@@ -127,33 +158,28 @@ static void put_scale(const struct frame *f)
 
 static void put_class(const struct bj_chart *k, unsigned line, struct bj_buf *b)
 {
-    unsigned colour = 0;
-    for (unsigned i = 0; i < line; i++)
-        colour += !k->line[i].limit;
     if (k->line[line].limit)
         bj_buf_str(b, "lim");
     else
-        bj_buf_printf(b, "l c%u", colour % 4);
+        bj_buf_printf(b, "l c%u", bj_chart_colour(k, line) % 4);
 }
 
-/* The vertical position of a value, in tenths of the units. */
-static int at_y(const struct frame *f, double v)
+/* The position of a value, in tenths of the units. */
+static int at_y(const struct frame *f, unsigned line, unsigned point)
 {
-    v = v < 0 ? 0 : v > f->axis.top ? f->axis.top : v;
-    return 10 * HIGH - (int)(v / f->axis.top * 10 * HIGH + 0.5);
+    return 10 * HIGH -
+           (int)(bj_chart_y(f->k, &f->axes, line, point) * 10 * HIGH + 0.5);
+}
+
+static int at_x(const struct frame *f, unsigned point)
+{
+    return (int)(bj_chart_x(f->k, &f->axes, point) * 10 * WIDE + 0.5);
 }
 
 /* Append a number of tenths. */
 static void put_tenths(struct bj_buf *b, int v)
 {
     bj_buf_printf(b, v % 10 ? "%d.%d" : "%d", v / 10, v % 10);
-}
-
-static int at_x(const struct frame *f, unsigned point)
-{
-    return (int)((double)point * (double)f->k->step / (double)f->span * 10 *
-                     WIDE +
-                 0.5);
 }
 
 static void put_point(const struct frame *f, char command, unsigned point,
@@ -169,25 +195,21 @@ static void put_point(const struct frame *f, char command, unsigned point,
  * line.  Points inside a level line are left out. */
 static void chart_put_line(const struct frame *f, unsigned line)
 {
-    const double *v = f->k->line[line].value;
     bj_buf_str(f->b, "<path class=\"");
     put_class(f->k, line, f->b);
     bj_buf_str(f->b, "\" data-n=\"");
     bj_html_text(f->b, bj_slice_str(f->k->line[line].name));
     bj_buf_str(f->b, "\" d=\"");
-    for (unsigned i = 0; i < f->k->points; i++) {
-        const bool before = i > 0 && bj_chart_known(v[i - 1]),
-                   behind = i + 1 < f->k->points && bj_chart_known(v[i + 1]);
-        if (!bj_chart_known(v[i]))
-            continue;
-        const int y = at_y(f, v[i]);
-        if (before && behind && at_y(f, v[i - 1]) == y &&
-            at_y(f, v[i + 1]) == y)
-            continue;
-        put_point(f, before ? 'L' : 'M', i, y);
-        if (!before && !behind)
-            bj_buf_printf(f->b, "H%d", (at_x(f, i) + 9) / 10 + 3);
-    }
+    for (unsigned first, end = 0; bj_chart_run(f->k, line, &first, &end);)
+        for (unsigned i = first; i < end; i++) {
+            const int y = at_y(f, line, i);
+            if (i > first && i + 1 < end && at_y(f, line, i - 1) == y &&
+                at_y(f, line, i + 1) == y)
+                continue;
+            put_point(f, i > first ? 'L' : 'M', i, y);
+            if (end - first == 1)
+                bj_buf_printf(f->b, "H%d", (at_x(f, i) + 9) / 10 + 3);
+        }
     bj_buf_str(f->b, "\"/>\n");
 }
 
@@ -259,8 +281,10 @@ static void put_inner(const struct frame *f, bool alone)
                   TOP, f->height, WIDE, HIGH);
     for (unsigned i = f->k->lines; i-- > 0;)
         chart_put_line(f, i);
+    put_mark_lines(f);
     bj_buf_str(f->b, "</svg>\n");
     put_x_axis(f);
+    put_mark_texts(f);
     if (alone)
         put_names(f);
 }

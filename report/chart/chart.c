@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/local.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { DAY = 86400 };
@@ -128,16 +129,17 @@ int64_t bj_chart_span(const struct bj_chart *k)
     return k->points > 1 ? (int64_t)(k->points - 1) * k->step : 1;
 }
 
-void bj_chart_put_time_tick(struct bj_buf *b, int64_t sec, int64_t tick)
+/* A time since the start of the job: "30 min". */
+static void chart_time_label(char *ret, size_t room, int64_t sec, int64_t tick)
 {
     if (tick >= DAY)
-        bj_buf_printf(b, "%lld d", (long long)(sec / DAY));
+        snprintf(ret, room, "%lld d", (long long)(sec / DAY));
     else if (tick >= 3600)
-        bj_buf_printf(b, "%lld h", (long long)(sec / 3600));
+        snprintf(ret, room, "%lld h", (long long)(sec / 3600));
     else if (tick >= 60)
-        bj_buf_printf(b, "%lld min", (long long)(sec / 60));
+        snprintf(ret, room, "%lld min", (long long)(sec / 60));
     else
-        bj_buf_printf(b, "%lld s", (long long)sec);
+        snprintf(ret, room, "%lld s", (long long)sec);
 }
 
 int64_t bj_chart_time_tick(int64_t span, unsigned most)
@@ -152,6 +154,90 @@ int64_t bj_chart_time_tick(int64_t span, unsigned most)
            span / ticks[i] > (int64_t)most)
         i++;
     return ticks[i];
+}
+
+/* --- what is drawn ---------------------------------------------------------
+ */
+
+static void chart_value_ticks(const struct bj_chart *k, struct bj_chart_axes *a)
+{
+    const unsigned n = (unsigned)(a->axis.top / a->axis.tick + 0.001);
+    struct bj_buf b = {0};
+    for (unsigned i = 0; i <= n && i < BJ_CHART_TICKS; i++) {
+        struct bj_chart_tick *t = &a->value[a->values++];
+        const double v = a->axis.tick * i;
+        t->at = v > a->axis.top ? 1 : v / a->axis.top;
+        b.len = 0;
+        bj_chart_amount(&b, k->unit, v);
+        snprintf(t->label, sizeof(t->label), "%.*s", (int)b.len,
+                 b.p ? b.p : "");
+    }
+    bj_buf_free(&b);
+}
+
+static void chart_time_ticks(const struct bj_chart *k, unsigned times,
+                             struct bj_chart_axes *a)
+{
+    const int64_t since = k->from - k->start;
+    const int64_t tick = bj_chart_time_tick(a->span, times);
+    int64_t t = since > 0 ? (since + tick - 1) / tick * tick : 0;
+    for (; a->times < BJ_CHART_TICKS && t <= since + a->span; t += tick) {
+        struct bj_chart_tick *ret = &a->time[a->times++];
+        ret->at = (double)(t - since) / (double)a->span;
+        chart_time_label(ret->label, sizeof(ret->label), t, tick);
+    }
+}
+
+struct bj_chart_axes bj_chart_axes(const struct bj_chart *k, unsigned times)
+{
+    struct bj_chart_axes a = {.axis = bj_chart_axis(k, k->small ? 2 : 4),
+                              .span = bj_chart_span(k)};
+    chart_value_ticks(k, &a);
+    chart_time_ticks(k, times, &a);
+    return a;
+}
+
+double bj_chart_x(const struct bj_chart *k, const struct bj_chart_axes *a,
+                  unsigned point)
+{
+    return (double)((int64_t)point * k->step) / (double)a->span;
+}
+
+double bj_chart_y(const struct bj_chart *k, const struct bj_chart_axes *a,
+                  unsigned line, unsigned point)
+{
+    const double v = k->line[line].value[point];
+    return v < 0 ? 0 : v > a->axis.top ? 1 : v / a->axis.top;
+}
+
+double bj_chart_mark_x(const struct bj_chart *k, const struct bj_chart_axes *a,
+                       unsigned mark)
+{
+    const int64_t at = k->mark[mark].at;
+    return at < k->from || at - k->from > a->span
+               ? __builtin_nan("")
+               : (double)(at - k->from) / (double)a->span;
+}
+
+bool bj_chart_run(const struct bj_chart *k, unsigned line, unsigned *first,
+                  unsigned *end)
+{
+    const double *v = k->line[line].value;
+    *first = *end;
+    while (*first < k->points && !bj_chart_known(v[*first]))
+        ++*first;
+    *end = *first;
+    while (*end < k->points && bj_chart_known(v[*end]))
+        ++*end;
+    return *first < *end;
+}
+
+unsigned bj_chart_colour(const struct bj_chart *k, unsigned line)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < line; i++)
+        n += !k->line[i].limit;
+    return n;
 }
 
 /* --- the summary -----------------------------------------------------------
@@ -196,6 +282,13 @@ void bj_chart_summary(struct bj_buf *b, const struct bj_chart *k)
         bj_buf_str(b, k->line[i].name);
         bj_buf_str(b, ": ");
         chart_put_line(b, k, i, mean, highest);
+        bj_buf_str(b, ".");
+    }
+    for (unsigned i = 0; i < k->marks; i++) {
+        const int64_t sec = k->mark[i].at - k->start;
+        bj_buf_str(b, any || i > 0 ? " " : "");
+        bj_buf_printf(b, "%s: ", k->mark[i].text);
+        bj_amount_seconds(b, sec > 0 ? (uint64_t)sec : 0);
         bj_buf_str(b, ".");
     }
 }

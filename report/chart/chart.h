@@ -8,7 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { BJ_CHART_LINES = 12 }; /* at most */
+/* At most. */
+enum { BJ_CHART_LINES = 12, BJ_CHART_MARKS = 24, BJ_CHART_TICKS = 20 };
 
 enum bj_chart_unit {
     BJ_CHART_PLAIN, /* a count, such as CPUs */
@@ -37,6 +38,13 @@ struct bj_chart_line {
     bool limit;          /* a limit of the job: a dashed line */
 };
 
+/* Something that happened at a time: a line across all values. */
+struct bj_chart_mark {
+    int64_t at;       /* seconds since 1970 */
+    const char *text; /* in the words of the site; clean UTF-8 */
+    bool bad;         /* a failure, such as running out of memory */
+};
+
 struct bj_chart {
     enum bj_chart_kind kind;
     const char *title;  /* clean UTF-8 */
@@ -49,6 +57,8 @@ struct bj_chart {
     unsigned points;
     struct bj_chart_line line[BJ_CHART_LINES];
     unsigned lines;
+    struct bj_chart_mark mark[BJ_CHART_MARKS];
+    unsigned marks;
     bool small;   /* less high, for one of many charts */
     unsigned all; /* nodes or GPUs from which the rows were chosen; 0: all are
                      shown */
@@ -91,12 +101,52 @@ int64_t bj_chart_span(const struct bj_chart *k);
  * most most + 1 ticks. */
 int64_t bj_chart_time_tick(int64_t span, unsigned most);
 
-/* Append the label of a tick of the time axis, a time since the start: "30
- * min". */
-void bj_chart_put_time_tick(struct bj_buf *b, int64_t sec, int64_t tick);
+/* --- what is drawn ---------------------------------------------------------
+ */
 
-/* Append "CPUs used: 3.2 on average, at most 7.9. CPUs allocated: 8."; clean
- * UTF-8, not HTML. */
+/* SVG (apiserver/job/chart.h) and sheets (report/pdf/chart_draw.h) draw the
+ * same: these axes, and lines and marks at these places.  A place is a part of
+ * the area of values: 0 is left or at the bottom, 1 right or at the top. */
+
+enum { BJ_CHART_LABEL = 48 };
+
+struct bj_chart_tick {
+    double at;
+    char label[BJ_CHART_LABEL];
+};
+
+struct bj_chart_axes {
+    struct bj_chart_axis axis;
+    int64_t span;
+    struct bj_chart_tick value[BJ_CHART_TICKS]; /* from 0 to the top */
+    struct bj_chart_tick time[BJ_CHART_TICKS];  /* since the start of the job */
+    unsigned values, times;
+};
+
+/* Make the axes of a chart, with about times marks of time. */
+struct bj_chart_axes bj_chart_axes(const struct bj_chart *k, unsigned times);
+
+/* The place of a point in time, and of a value of a line there; NaN: the value
+ * is not known. */
+double bj_chart_x(const struct bj_chart *k, const struct bj_chart_axes *a,
+                  unsigned point);
+double bj_chart_y(const struct bj_chart *k, const struct bj_chart_axes *a,
+                  unsigned line, unsigned point);
+
+/* The place of a mark in time; NaN: it is outside the chart. */
+double bj_chart_mark_x(const struct bj_chart *k, const struct bj_chart_axes *a,
+                       unsigned mark);
+
+/* Find the next points whose values are known, from *end on: [*first, *end).
+ * Between these there are gaps.  Begin with *end = 0. */
+bool bj_chart_run(const struct bj_chart *k, unsigned line, unsigned *first,
+                  unsigned *end);
+
+/* The number of a line among those that are no limits, for its colour. */
+unsigned bj_chart_colour(const struct bj_chart *k, unsigned line);
+
+/* Append "CPUs used: 3.2 on average, at most 7.9. CPUs allocated: 8.", and the
+ * marks with their times; clean UTF-8, not HTML. */
 void bj_chart_summary(struct bj_buf *b, const struct bj_chart *k);
 
 #endif

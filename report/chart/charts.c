@@ -400,6 +400,14 @@ static void put_chart(const struct bj_chart *k, struct bj_buf *out)
     bj_buf_str(out, ",\"lines\":[");
     for (unsigned i = 0; i < k->lines; i++)
         charts_put_line(k, i, out);
+    bj_buf_str(out, "],\"marks\":[");
+    for (unsigned i = 0; i < k->marks; i++) {
+        bj_buf_printf(
+            out, "%s{\"at_ms\":%lld,\"bad\":%s,\"text\":", i > 0 ? "," : "",
+            (long long)k->mark[i].at * 1000, k->mark[i].bad ? "true" : "false");
+        bj_json_string(out, bj_slice_str(k->mark[i].text));
+        bj_buf_str(out, "}");
+    }
     bj_buf_str(out, "]}");
 }
 
@@ -420,6 +428,10 @@ void bj_charts_write(const struct bj_charts *c, struct bj_buf *out)
 
 /* --- reading ---------------------------------------------------------------
  */
+
+#define TIME_MAX                                                               \
+    INT64_C(253402300800000) /* the year 10000, in milliseconds                \
+                              */
 
 static int charts_refuse(struct bj_err *err, const char *what)
 {
@@ -480,18 +492,33 @@ static int charts_read_line(const struct bj_json *v, struct bj_arena *a,
     return 0;
 }
 
+static int charts_read_mark(const struct bj_json *v, struct bj_arena *a,
+                            struct bj_chart *k, struct bj_err *err)
+{
+    int64_t at;
+    bool bad = false;
+    if (k->marks == BJ_CHART_MARKS)
+        return charts_refuse(err, "too many marks");
+    if (bj_json_i64(bj_json_get(v, "at_ms"), &at) < 0 || at < 0 ||
+        at > TIME_MAX)
+        return charts_refuse(err, "a mark without a time");
+    bj_json_bool(bj_json_get(v, "bad"), &bad);
+    k->mark[k->marks++] = (struct bj_chart_mark){
+        at / 1000, copy_text(bj_json_get(v, "text"), a), bad};
+    return 0;
+}
+
 static int read_chart(const struct bj_json *v, struct bj_arena *a,
                       struct bj_chart *k, struct bj_err *err)
 {
     const int kind = name_in(v, "kind", kinds, BJ_CHART_KINDS);
     const int unit = name_in(v, "unit", units, BJ_CHART_UNITS);
-    const int64_t most = INT64_C(253402300800000); /* the year 10000 */
     int64_t start, from, step;
     if (kind < 0 || unit < 0 ||
         bj_json_i64(bj_json_get(v, "start_ms"), &start) < 0 ||
         bj_json_i64(bj_json_get(v, "from_ms"), &from) < 0 ||
         bj_json_i64(bj_json_get(v, "step_sec"), &step) < 0 || start < 0 ||
-        start > most || from < 0 || from > most || step < 1 ||
+        start > TIME_MAX || from < 0 || from > TIME_MAX || step < 1 ||
         step > 1000 * DAY_SEC)
         return charts_refuse(err, "unknown kind or unit, or no times");
     *k = (struct bj_chart){
@@ -508,6 +535,11 @@ static int read_chart(const struct bj_json *v, struct bj_arena *a,
     {
         if (r == 0)
             r = charts_read_line(line, a, k, err);
+    }
+    BJ_JSON_EACH(mark, bj_json_get(v, "marks"))
+    {
+        if (r == 0)
+            r = charts_read_mark(mark, a, k, err);
     }
     return r;
 }

@@ -21,8 +21,7 @@ enum { /* colours; curves: Okabe and Ito, those with contrast 3:1 on white */
        ROW_GROUND = 0xF3F5F7,
        BAR = 0x0072B2,
        BAR_GROUND = 0xD5DDE5,
-       DAY = 86400,
-       TICKS = 20 /* maximum number */
+       DAY = 86400
 };
 
 static const uint32_t colours[] = {0x0072B2, 0xD55E00, 0x00734F, 0xAA3377};
@@ -35,8 +34,7 @@ struct drawing {
     double x, y, width; /* place of the whole chart */
     double left, right; /* edges of the area of values */
     double top, bottom;
-    struct bj_chart_axis axis;
-    int64_t span;
+    struct bj_chart_axes axes;
     double *xy; /* room for the points of a line, twice */
 };
 
@@ -164,7 +162,7 @@ static void chart_draw_put_title(struct drawing *d)
     b.len = 0;
     if (k->kind == BJ_CHART_ROWS) {
         struct bj_buf top = {0};
-        bj_chart_amount(&top, k->unit, d->axis.top);
+        bj_chart_amount(&top, k->unit, d->axes.axis.top);
         bj_buf_put(&top, "", 1);
         bj_local_put(&b, "{each row from 0 to %s; at the right the mean}",
                      top.failed ? "" : top.p);
@@ -185,12 +183,8 @@ static void chart_draw_put_title(struct drawing *d)
 
 static uint32_t colour_of(const struct bj_chart *k, unsigned line)
 {
-    unsigned n = 0;
-    for (unsigned i = 0; i < line; i++)
-        n += !k->line[i].limit;
-    return k->line[line].limit
-               ? LIMIT
-               : colours[n % (sizeof(colours) / sizeof(colours[0]))];
+    const unsigned n = sizeof(colours) / sizeof(colours[0]);
+    return k->line[line].limit ? LIMIT : colours[bj_chart_colour(k, line) % n];
 }
 
 /* Lines differ by dashes as well as colours: limits have short dashes, every
@@ -246,15 +240,14 @@ static void put_legend(struct drawing *d)
 /* --- axes ------------------------------------------------------------------
  */
 
-static double at_x(const struct drawing *d, double sec)
+static double at_x(const struct drawing *d, double part)
 {
-    return d->left + sec / (double)d->span * (d->right - d->left);
+    return d->left + part * (d->right - d->left);
 }
 
-static double at_y(const struct drawing *d, double v)
+static double at_y(const struct drawing *d, double part)
 {
-    v = v < 0 ? 0 : v > d->axis.top ? d->axis.top : v;
-    return d->bottom - v / d->axis.top * (d->bottom - d->top);
+    return d->bottom - part * (d->bottom - d->top);
 }
 
 static void chart_draw_put_line(struct drawing *d, double x0, double y0,
@@ -269,20 +262,17 @@ static void chart_draw_put_line(struct drawing *d, double x0, double y0,
 
 static void put_y_axis(struct drawing *d)
 {
-    const unsigned n = (unsigned)(d->axis.top / d->axis.tick + 0.001);
-    for (unsigned i = 0; i <= n; i++) {
-        const double v = d->axis.tick * i, y = at_y(d, v);
-        struct bj_buf b = {0};
+    for (unsigned i = 0; i < d->axes.values; i++) {
+        const struct bj_chart_tick *t = &d->axes.value[i];
+        const double y = at_y(d, t->at);
         chart_draw_put_line(d, d->left, y, d->right, y, i == 0 ? AXIS : GRID);
-        bj_chart_amount(&b, d->k->unit, v);
         chart_draw_put_label(
-            d, &(struct label){.text = written(d, &b),
+            d, &(struct label){.text = bj_slice_str(t->label),
                                .x = d->x,
                                .y = y - 0.62 * d->size,
                                .width = d->left - d->x - 0.5 * d->size,
                                .align = RIGHT,
                                .colour = MUTED});
-        bj_buf_free(&b);
     }
 }
 
@@ -298,27 +288,13 @@ static void put_x_label(struct drawing *d, double x, struct bj_slice text)
                                             .colour = MUTED});
 }
 
-/* The number of time labels for which there is room. */
-static unsigned time_ticks(const struct drawing *d)
-{
-    double n = (d->right - d->left) / (6 * d->size);
-    return n < 2 ? 2 : n > 8 ? 8 : (unsigned)n;
-}
-
 /* Times since the start of the job. */
 static void put_time_axis(struct drawing *d)
 {
-    const int64_t since = d->k->from - d->k->start;
-    const int64_t tick = bj_chart_time_tick(d->span, time_ticks(d));
-    const int64_t first = since > 0 ? (since + tick - 1) / tick * tick : 0;
-    int64_t t = first;
-    for (unsigned i = 0; i < TICKS && t <= since + d->span; i++, t += tick) {
-        const double x = at_x(d, (double)(t - since));
-        struct bj_buf b = {0};
+    for (unsigned i = 0; i < d->axes.times; i++) {
+        const double x = at_x(d, d->axes.time[i].at);
         chart_draw_put_line(d, x, d->top, x, d->bottom, GRID);
-        bj_chart_put_time_tick(&b, t, tick);
-        put_x_label(d, x, written(d, &b));
-        bj_buf_free(&b);
+        put_x_label(d, x, bj_slice_str(d->axes.time[i].label));
     }
     chart_draw_put_label(
         d, &(struct label){.text = bj_slice_str(bj_local("time since start")),
@@ -332,20 +308,12 @@ static void put_time_axis(struct drawing *d)
 /* --- lines in one diagram --------------------------------------------------
  */
 
-static bool chart_draw_known(const struct drawing *d, unsigned line,
-                             unsigned point)
-{
-    return bj_chart_known(d->k->line[line].value[point]);
-}
-
 /* Collect the points of a line; gaps stay gaps. */
 static void trace(struct drawing *d, unsigned line)
 {
     for (unsigned i = 0; i < d->k->points; i++) {
-        d->xy[2 * i] = at_x(d, (double)((int64_t)i * d->k->step));
-        d->xy[2 * i + 1] = chart_draw_known(d, line, i)
-                               ? at_y(d, d->k->line[line].value[i])
-                               : __builtin_nan("");
+        d->xy[2 * i] = at_x(d, bj_chart_x(d->k, &d->axes, i));
+        d->xy[2 * i + 1] = at_y(d, bj_chart_y(d->k, &d->axes, line, i));
     }
 }
 
@@ -360,24 +328,44 @@ static void put_curve(struct drawing *d, unsigned line)
 /* Draw the area below a line, one for each part between gaps. */
 static void put_area(struct drawing *d, unsigned line, uint32_t colour)
 {
-    const unsigned n = d->k->points;
-    for (unsigned i = 0; i < n;) {
-        unsigned end = i;
+    for (unsigned first, end = 0; bj_chart_run(d->k, line, &first, &end);) {
+        double *p = d->xy + 2 * first;
+        const unsigned m = end - first;
+        if (m == 1)
+            continue;
         trace(d, line);
-        while (end < n && chart_draw_known(d, line, end))
-            end++;
-        if (end > i + 1) {
-            double *p = d->xy + 2 * i;
-            const unsigned m = end - i;
-            p[2 * m] = p[2 * m - 2];
-            p[2 * m + 1] = d->bottom;
-            p[2 * m + 2] = p[0];
-            p[2 * m + 3] = d->bottom;
-            bj_sheet_path(d->s, &(struct bj_sheet_path){.xy = p,
-                                                        .points = m + 2,
-                                                        .colour = colour});
-        }
-        i = end > i ? end : i + 1;
+        p[2 * m] = p[2 * m - 2];
+        p[2 * m + 1] = d->bottom;
+        p[2 * m + 2] = p[0];
+        p[2 * m + 3] = d->bottom;
+        bj_sheet_path(d->s, &(struct bj_sheet_path){
+                                .xy = p, .points = m + 2, .colour = colour});
+    }
+}
+
+/* Lines across all values, with their texts above. */
+static void put_marks(struct drawing *d)
+{
+    for (unsigned i = 0; i < d->k->marks; i++) {
+        const double part = bj_chart_mark_x(d->k, &d->axes, i);
+        const uint32_t colour = d->k->mark[i].bad ? BAD : MUTED;
+        const double half = 4 * d->size;
+        if (!bj_chart_known(part))
+            continue;
+        const double x = at_x(d, part);
+        const double left = x - half < d->left ? d->left
+                            : x + half > d->x + d->width
+                                ? d->x + d->width - 2 * half
+                                : x - half;
+        chart_draw_put_line(d, x, d->top, x, d->bottom, colour);
+        chart_draw_put_label(
+            d, &(struct label){.text = bj_slice_str(d->k->mark[i].text),
+                               .x = left,
+                               .y = d->top,
+                               .width = 2 * half,
+                               .size = 0.85 * d->size,
+                               .align = CENTRE,
+                               .colour = colour});
     }
 }
 
@@ -390,6 +378,7 @@ static void put_curves(struct drawing *d)
     put_legend(d);
     for (unsigned i = d->k->lines; i-- > 0;)
         put_curve(d, i);
+    put_marks(d);
 }
 
 /* --- a row for each line ---------------------------------------------------
@@ -475,8 +464,9 @@ static void put_days(struct drawing *d)
     for (unsigned i = 0; i < k->points; i++) {
         const double x = d->left + room * i;
         for (unsigned l = k->lines; l-- > 0;) {
-            const double v = k->line[l].value[i], y = at_y(d, v);
-            if (bj_chart_known(v) && v > 0)
+            const double part = bj_chart_y(k, &d->axes, l, i),
+                         y = at_y(d, part);
+            if (bj_chart_known(part) && part > 0)
                 bj_sheet_box(d->s, x + room * 0.12, y, room * 0.76,
                              d->bottom - y,
                              k->line[l].limit ? BAR_GROUND : BAR);
@@ -498,14 +488,14 @@ static bool chart_draw_begin(struct drawing *d, struct bj_sheet *s,
                           .size = p->size,
                           .x = p->x,
                           .y = p->y,
-                          .width = p->width,
-                          .axis = bj_chart_axis(k, k->small ? 2 : 4),
-                          .span = bj_chart_span(k)};
+                          .width = p->width};
     const bool rows = k->kind == BJ_CHART_ROWS;
     d->left = p->x + (rows ? 8.5 : 6.2) * p->size;
     d->right = p->x + p->width - (rows ? 5.5 : 1.5) * p->size;
     d->top = p->y + head_height(k, p->width, p->size);
     d->bottom = d->top + area_height(k, p->size);
+    const double room = (d->right - d->left) / (6 * p->size);
+    d->axes = bj_chart_axes(k, room < 2 ? 2 : room > 8 ? 8 : (unsigned)room);
     d->xy = malloc((2 * (size_t)k->points + 4) * sizeof(*d->xy));
     return d->xy != NULL;
 }

@@ -45,19 +45,19 @@ int bj_mail_digest_users(struct bj_store *s, const char *choice,
 {
     static const char sql[] =
         "SELECT u.name FROM user AS u LEFT JOIN mail_choice AS m ON m.user ="
-        " u.name WHERE coalesce(m.choice, ?2) = ?1 AND EXISTS (SELECT 1"
-        " FROM job WHERE user = u.id AND at < ?4 AND start IS NOT NULL AND"
-        " (\"end\" IS NULL OR \"end\" >= ?3)) ORDER BY u.name";
+        " u.name WHERE coalesce(m.choice, :default) = :choice AND EXISTS"
+        " (SELECT 1 FROM job WHERE user = u.id AND at < :until AND start IS NOT"
+        " NULL AND (\"end\" IS NULL OR \"end\" >= :since)) ORDER BY u.name";
     struct bj_st *st = NULL;
     struct bj_slice *users = NULL;
     size_t n = 0, cap = 0;
     int r = bj_db_prepare(bj_store_db(s), sql, &st, err);
     if (r < 0)
         return r;
-    bj_st_bind_filled(st, 1, bj_slice_str(choice));
-    bj_st_bind_filled(st, 2, bj_slice_str(by_default));
-    bj_st_bind_i64(st, 3, since_sec);
-    bj_st_bind_i64(st, 4, until_sec);
+    bj_st_set_filled(st, "choice", bj_slice_str(choice));
+    bj_st_set_filled(st, "default", bj_slice_str(by_default));
+    bj_st_set_i64(st, "since", since_sec);
+    bj_st_set_i64(st, "until", until_sec);
     while ((r = bj_st_row(st, err)) > 0 && BJ_GROW(users, n + 1, cap))
         users[n++] = bj_arena_copy(arena, bj_st_get_text(st, 0));
     bj_st_finalize(st);
@@ -89,18 +89,18 @@ int bj_mail_digest_read(struct bj_store *s, struct bj_slice user,
                         struct bj_period *p, struct bj_err *err)
 {
     static const char sql[] =
-        "SELECT id FROM job WHERE user = (SELECT id FROM user WHERE name = ?1)"
-        " AND at < ?3 AND start IS NOT NULL AND (\"end\" IS NULL OR \"end\" >="
-        " ?2) ORDER BY at DESC, id DESC";
+        "SELECT id FROM job WHERE user = (SELECT id FROM user WHERE name ="
+        " :user) AND at < :until AND start IS NOT NULL AND (\"end\" IS NULL OR"
+        " \"end\" >= :since) ORDER BY at DESC, id DESC";
     struct bj_st *st = NULL;
     struct bj_job_read *read = NULL;
     struct bj_buf texts = {0};
     int r = bj_db_prepare(bj_store_db(s), sql, &st, err);
     if (r < 0)
         return r;
-    bj_st_bind_filled(st, 1, user);
-    bj_st_bind_i64(st, 2, since_sec);
-    bj_st_bind_i64(st, 3, until_sec);
+    bj_st_set_filled(st, "user", user);
+    bj_st_set_i64(st, "since", since_sec);
+    bj_st_set_i64(st, "until", until_sec);
     p->since_sec = since_sec;
     p->until_sec = until_sec;
     bj_period_by_day(p, until_sec);

@@ -8,19 +8,21 @@
 
 enum { COLLECTED = 5000, FIRST_WAIT_SEC = 60, LONGEST_WAIT_SEC = 3600 };
 
-/* A value of a statement: the text if set, else the number. */
+/* A value of a statement, for the parameter ":name": the text if set, else the
+ * number. */
 struct value {
+    const char *name;
     struct bj_slice text;
     int64_t number;
 };
 
-#define TEXT(s)                                                                \
+#define TEXT(parameter, s)                                                     \
     {                                                                          \
-        .text = (s)                                                            \
+        .name = parameter, .text = (s)                                         \
     }
-#define NUMBER(n)                                                              \
+#define NUMBER(parameter, n)                                                   \
     {                                                                          \
-        .number = (n)                                                          \
+        .name = parameter, .number = (n)                                       \
     }
 
 static int sent_prepare(struct bj_store *s, const char *sql,
@@ -30,9 +32,9 @@ static int sent_prepare(struct bj_store *s, const char *sql,
     int r = bj_db_prepare(bj_store_db(s), sql, ret, err);
     for (int i = 0; r == 0 && i < n; i++)
         if (v[i].text.p)
-            bj_st_bind_filled(*ret, i + 1, v[i].text);
+            bj_st_set_filled(*ret, v[i].name, v[i].text);
         else
-            bj_st_bind_i64(*ret, i + 1, v[i].number);
+            bj_st_set_i64(*ret, v[i].name, v[i].number);
     return r;
 }
 
@@ -47,17 +49,17 @@ static int sent_run(struct bj_store *s, const char *sql, const struct value *v,
     return r;
 }
 
-/* Read the numbers of the first row; 0: no row. */
+/* Read numbers of the first row, by the names of their columns; 0: no row. */
 static int sent_read_row(struct bj_store *s, const char *sql,
-                         const struct value *v, int n, int64_t *ret,
-                         int columns, struct bj_err *err)
+                         const struct value *v, int n, const char *const *names,
+                         int64_t *ret, int columns, struct bj_err *err)
 {
     struct bj_st *st = NULL;
     int r = sent_prepare(s, sql, v, n, &st, err);
     if (r == 0)
         r = bj_st_row(st, err);
     for (int i = 0; r > 0 && i < columns; i++)
-        ret[i] = bj_st_get_i64(st, i);
+        ret[i] = bj_st_i64(st, names[i]);
     bj_st_finalize(st);
     return r;
 }
@@ -85,15 +87,16 @@ int bj_mail_turn_on(struct bj_store *s, const char *choice, int64_t now_sec,
 {
     static const char lost[] =
         "UPDATE mail_sent SET state = 'failed', error = 'the program ended "
-        "while it was sent', at = ?1 WHERE state = 'sending'";
+        "while it was sent', at = :now WHERE state = 'sending'";
     static const char on[] =
         "INSERT INTO mail_state(id, since, job_upto, daily, weekly, choice)"
-        " VALUES(1, ?1, ?3, ?1, ?1, ?2)"
-        " ON CONFLICT(id) DO UPDATE SET choice = ?2, job_upto = CASE WHEN"
+        " VALUES(1, :now, :upto, :now, :now, :choice)"
+        " ON CONFLICT(id) DO UPDATE SET choice = :choice, job_upto = CASE WHEN"
         " mail_state.job_upto < excluded.job_upto THEN mail_state.job_upto"
         " ELSE excluded.job_upto END";
-    struct value now[] = {NUMBER(now_sec), TEXT(bj_slice_str(choice)),
-                          NUMBER(0)};
+    struct value now[] = {NUMBER("now", now_sec),
+                          TEXT("choice", bj_slice_str(choice)),
+                          NUMBER("upto", 0)};
     int r = bj_store_begin(s, err);
     if (r < 0)
         return r;
@@ -124,9 +127,10 @@ int bj_mail_turn_off(struct bj_store *s, struct bj_err *err)
 int bj_mail_state_read(struct bj_store *s, struct bj_mail_state *ret,
                        struct bj_err *err)
 {
+    static const char *const names[] = {"since", "daily", "weekly"};
     int64_t v[3] = {0};
     int r = sent_read_row(s, "SELECT since, daily, weekly FROM mail_state",
-                          NULL, 0, v, 3, err);
+                          NULL, 0, names, v, 3, err);
     *ret = (struct bj_mail_state){v[0], v[1], v[2]};
     return r < 0 ? r : 0;
 }
@@ -134,10 +138,10 @@ int bj_mail_state_read(struct bj_store *s, struct bj_mail_state *ret,
 int bj_mail_digested(struct bj_store *s, bool weekly, int64_t due_sec,
                      struct bj_err *err)
 {
-    const struct value v[] = {NUMBER(due_sec)};
+    const struct value v[] = {NUMBER("due", due_sec)};
     return write_one(s,
-                     weekly ? "UPDATE mail_state SET weekly = ?1"
-                            : "UPDATE mail_state SET daily = ?1",
+                     weekly ? "UPDATE mail_state SET weekly = :due"
+                            : "UPDATE mail_state SET daily = :due",
                      v, 1, err);
 }
 
@@ -149,28 +153,30 @@ int bj_mail_digested(struct bj_store *s, bool weekly, int64_t due_sec,
  * triggers list all jobs. */
 int bj_mail_collect(struct bj_store *s, struct bj_err *err)
 {
-    static const char last[] = "SELECT max(id) FROM (SELECT id FROM job WHERE"
-                               " id > ?1 ORDER BY id LIMIT ?2) AS n";
+    static const char last[] =
+        "SELECT max(id) AS last FROM (SELECT id FROM job WHERE id > :upto ORDER"
+        " BY id LIMIT :most) AS n";
+    static const char *const names[] = {"last"};
     static const char list[] =
-        "INSERT INTO mail_todo(job) SELECT id FROM job WHERE id > ?1 AND id <="
-        " ?2 AND \"end\" >= (SELECT since FROM mail_state) AND id NOT IN"
+        "INSERT INTO mail_todo(job) SELECT id FROM job WHERE id > :upto AND id"
+        " <= :to AND \"end\" >= (SELECT since FROM mail_state) AND id NOT IN"
         " (SELECT job FROM mail_todo)";
     int64_t upto = 0, to = BJ_SQL_NULL;
     int r = bj_db_int(bj_store_db(s), "SELECT job_upto FROM mail_state", &upto,
                       err);
-    struct value v[] = {NUMBER(upto), NUMBER(COLLECTED)};
+    const struct value first[] = {NUMBER("upto", upto),
+                                  NUMBER("most", COLLECTED)};
     if (r == 0)
-        r = sent_read_row(s, last, v, 2, &to, 1, err);
+        r = sent_read_row(s, last, first, 2, names, &to, 1, err);
     if (r < 0 || to == BJ_SQL_NULL)
         return r < 0 ? r : 0;
     r = bj_store_begin(s, err);
     if (r < 0)
         return r;
-    v[1].number = to;
+    const struct value v[] = {NUMBER("to", to), NUMBER("upto", upto)};
     r = sent_run(s, list, v, 2, err);
-    v[0].number = to;
     if (r == 0)
-        r = sent_run(s, "UPDATE mail_state SET job_upto = ?1", v, 1, err);
+        r = sent_run(s, "UPDATE mail_state SET job_upto = :to", v, 1, err);
     if (r == 0)
         r = bj_store_commit(s, err);
     if (r < 0)
@@ -189,18 +195,18 @@ static const char jobs_sql[] =
     " (PARTITION BY j.cluster, j.user, coalesce(j.array_job_id, -j.id)"
     " ORDER BY j.\"end\" DESC, coalesce(j.array_task, -1) DESC, j.at DESC,"
     " j.id DESC) AS nr FROM mail_todo AS m JOIN job AS j ON j.id = m.job WHERE "
-    "j.\"end\" <= ?1) AS n WHERE nr = 1) SELECT "
-    "j.id, j.\"end\", u.name, CASE WHEN j.array_job_id IS NULL THEN"
+    "j.\"end\" <= :until) AS n WHERE nr = 1) SELECT "
+    "j.id, j.\"end\", u.name AS user, CASE WHEN j.array_job_id IS NULL THEN"
     " 'job:' || c.name || ':' || j.jobid || ':' || j.submit ELSE 'array:' ||"
     " c.name || ':' || j.array_job_id || ':' || u.name || ':' || (SELECT"
-    " min(t.submit) FROM job AS t WHERE " SAME_ARRAY ") END,"
+    " min(t.submit) FROM job AS t WHERE " SAME_ARRAY ") END AS key,"
     " j.id <= d.job_upto AND NOT EXISTS (SELECT 1 FROM derive_todo WHERE job ="
-    " j.id), EXISTS (SELECT 1 FROM job AS t WHERE " SAME_ARRAY
-    " AND t.\"end\" IS NULL)"
+    " j.id) AS derived, EXISTS (SELECT 1 FROM job AS t WHERE " SAME_ARRAY
+    " AND t.\"end\" IS NULL) AS open"
     " FROM last JOIN job AS j ON j.id = last.id JOIN cluster AS c ON c.id ="
     " j.cluster JOIN user AS u ON u.id = j.user CROSS JOIN"
     " derive_state AS d"
-    " ORDER BY j.\"end\", j.id LIMIT ?2";
+    " ORDER BY j.\"end\", j.id LIMIT :most";
 
 int bj_mail_jobs(struct bj_store *s, int64_t since_sec, int64_t until_sec,
                  struct bj_arena *arena, struct bj_mail_job **ret,
@@ -208,15 +214,17 @@ int bj_mail_jobs(struct bj_store *s, int64_t since_sec, int64_t until_sec,
 {
     static const char past[] =
         "FROM mail_todo WHERE NOT EXISTS (SELECT 1 FROM job WHERE id = job AND"
-        " \"end\" >= ?1 AND user IS NOT NULL)";
+        " \"end\" >= :since AND user IS NOT NULL)";
+    static const char *const names[] = {"job"};
     struct bj_st *st = NULL;
-    const struct value since[] = {NUMBER(since_sec)};
-    const struct value v[] = {NUMBER(until_sec), NUMBER(BJ_MAIL_JOBS)};
+    const struct value since[] = {NUMBER("since", since_sec)};
+    const struct value v[] = {NUMBER("until", until_sec),
+                              NUMBER("most", BJ_MAIL_JOBS)};
     char sql[200];
     int n = 0;
     int64_t first;
     snprintf(sql, sizeof(sql), "SELECT job %s LIMIT 1", past);
-    int r = sent_read_row(s, sql, since, 1, &first, 1, err);
+    int r = sent_read_row(s, sql, since, 1, names, &first, 1, err);
     snprintf(sql, sizeof(sql), "DELETE %s", past);
     if (r > 0)
         r = write_one(s, sql, since, 1, err);
@@ -227,12 +235,12 @@ int bj_mail_jobs(struct bj_store *s, int64_t since_sec, int64_t until_sec,
                 : bj_err_set(err, -ENOMEM, "mails");
     while (r == 0 && n < BJ_MAIL_JOBS && (r = bj_st_row(st, err)) > 0) {
         job[n++] = (struct bj_mail_job){
-            .job = bj_st_get_i64(st, 0),
-            .end_sec = bj_st_get_i64(st, 1),
-            .user = bj_arena_copy(arena, bj_st_get_text(st, 2)),
-            .key = bj_arena_copy(arena, bj_st_get_text(st, 3)),
-            .derived = bj_st_get_i64(st, 4) > 0,
-            .open = bj_st_get_i64(st, 5) > 0};
+            .job = bj_st_i64(st, "id"),
+            .end_sec = bj_st_i64(st, "end"),
+            .user = bj_arena_copy(arena, bj_st_text(st, "user")),
+            .key = bj_arena_copy(arena, bj_st_text(st, "key")),
+            .derived = bj_st_i64(st, "derived") > 0,
+            .open = bj_st_i64(st, "open") > 0};
         r = 0;
     }
     bj_st_finalize(st);
@@ -242,11 +250,11 @@ int bj_mail_jobs(struct bj_store *s, int64_t since_sec, int64_t until_sec,
 
 int bj_mail_drop(struct bj_store *s, int64_t job, struct bj_err *err)
 {
-    const struct value v[] = {NUMBER(job)};
+    const struct value v[] = {NUMBER("job", job)};
     return write_one(s,
-                     "DELETE FROM mail_todo WHERE job = ?1 OR job IN (SELECT"
-                     " t.id FROM job AS j JOIN job AS t ON " SAME_ARRAY
-                     " WHERE j.id = ?1)",
+                     "DELETE FROM mail_todo WHERE job = :job OR job IN"
+                     " (SELECT t.id FROM job AS j JOIN job AS t ON " SAME_ARRAY
+                     " WHERE j.id = :job)",
                      v, 1, err);
 }
 
@@ -266,20 +274,25 @@ static int decide(struct bj_store *s, struct bj_slice key, struct bj_slice user,
                   const struct bj_mail_caps *caps, int64_t now_sec,
                   struct bj_err *err)
 {
-    static const char known[] = "SELECT state = 'waiting', tries, at FROM"
-                                " mail_sent WHERE key = ?1";
+    static const char known[] =
+        "SELECT state = 'waiting' AS waiting, tries, at FROM mail_sent WHERE"
+        " key = :key";
     static const char counts[] =
-        "SELECT count(*), coalesce(sum(user = ?1), 0) FROM mail_sent WHERE at >"
-        " ?2 AND state IN ('sent', 'sending')";
-    const struct value by_key[] = {TEXT(key)};
-    const struct value day[] = {TEXT(user), NUMBER(now_sec - 86400)};
+        "SELECT count(*) AS all_users, coalesce(sum(user = :user), 0) AS"
+        " this_user FROM mail_sent WHERE at > :since AND state IN ('sent',"
+        " 'sending')";
+    static const char *const of_mail[] = {"waiting", "tries", "at"};
+    static const char *const of_day[] = {"all_users", "this_user"};
+    const struct value by_key[] = {TEXT("key", key)};
+    const struct value day[] = {TEXT("user", user),
+                                NUMBER("since", now_sec - 86400)};
     int64_t v[3] = {0}, n[2] = {0};
-    int r = sent_read_row(s, known, by_key, 1, v, 3, err);
+    int r = sent_read_row(s, known, by_key, 1, of_mail, v, 3, err);
     if (r < 0)
         return r;
     if (r > 0 && (!v[0] || now_sec < v[2] + wait_of(v[1])))
         return v[0] ? BJ_MAIL_WAITS : BJ_MAIL_DONE;
-    r = sent_read_row(s, counts, day, 2, n, 2, err);
+    r = sent_read_row(s, counts, day, 2, of_day, n, 2, err);
     if (r < 0)
         return r;
     return (uint64_t)n[1] >= caps->per_user  ? BJ_MAIL_CAPPED
@@ -291,7 +304,8 @@ int bj_mail_claim(struct bj_store *s, struct bj_slice key, struct bj_slice user,
                   const struct bj_mail_caps *caps, int64_t now_sec,
                   struct bj_err *err)
 {
-    const struct value v[] = {TEXT(key), TEXT(user), NUMBER(now_sec)};
+    const struct value v[] = {TEXT("key", key), TEXT("user", user),
+                              NUMBER("now", now_sec)};
     int r = bj_store_begin(s, err);
     if (r < 0)
         return r;
@@ -300,8 +314,9 @@ int bj_mail_claim(struct bj_store *s, struct bj_slice key, struct bj_slice user,
         r = sent_run(
             s,
             "INSERT INTO mail_sent(key, user, at, state, tries)"
-            " VALUES(?1, ?2, ?3, 'sending', 1) ON CONFLICT(key) DO UPDATE"
-            " SET at = ?3, state = 'sending', tries = mail_sent.tries + 1",
+            " VALUES(:key, :user, :now, 'sending', 1) ON CONFLICT(key) DO"
+            " UPDATE SET at = :now, state = 'sending', tries = mail_sent.tries "
+            "+ 1",
             v, 3, err);
     if (r == 0 && how == BJ_MAIL_CLAIMED)
         r = bj_store_commit(s, err);
@@ -312,30 +327,32 @@ int bj_mail_claim(struct bj_store *s, struct bj_slice key, struct bj_slice user,
 int bj_mail_note(struct bj_store *s, struct bj_slice key, bool again,
                  const char *error, int64_t now_sec, struct bj_err *err)
 {
-    const struct value v[] = {TEXT(key), NUMBER(now_sec),
-                              TEXT(bj_slice_str(!error  ? "sent"
-                                                : again ? "waiting"
-                                                        : "failed")),
-                              TEXT(bj_slice_str(error ? error : ""))};
+    const struct value v[] = {TEXT("key", key), NUMBER("now", now_sec),
+                              TEXT("state", bj_slice_str(!error  ? "sent"
+                                                         : again ? "waiting"
+                                                                 : "failed")),
+                              TEXT("error", bj_slice_str(error ? error : ""))};
     return write_one(s,
-                     "UPDATE mail_sent SET at = ?2, state = ?3, error = ?4"
-                     " WHERE key = ?1",
+                     "UPDATE mail_sent SET at = :now, state = :state, error ="
+                     " :error WHERE key = :key",
                      v, 4, err);
 }
 
 int bj_mail_forget(struct bj_store *s, int64_t before_sec, struct bj_err *err)
 {
-    const struct value v[] = {NUMBER(before_sec)};
-    return write_one(s, "DELETE FROM mail_sent WHERE at < ?1", v, 1, err);
+    const struct value v[] = {NUMBER("before", before_sec)};
+    return write_one(s, "DELETE FROM mail_sent WHERE at < :before", v, 1, err);
 }
 
 /* --- warnings -----------------------------------------------------------
  */
 
 static const char list_sql[] =
-    "SELECT a.id, a.job, (SELECT name FROM user WHERE id = j.user), 'warning:'"
+    "SELECT a.id, a.job, (SELECT name FROM user WHERE id = j.user) AS user, "
+    "'warning:'"
     " || c.name || ':' || j.jobid || ':' || j.submit || ':' || a.rule || ':' ||"
-    " a.since || ':' || a.step, a.detail FROM running_action AS a JOIN job AS"
+    " a.since || ':' || a.step AS key, a.detail FROM running_action AS a JOIN "
+    "job AS"
     " j ON j.id = a.job JOIN cluster AS c ON c.id = j.cluster WHERE a.state ="
     " 'waiting' AND j.\"end\" IS NULL ORDER BY a.id LIMIT ?1";
 
@@ -352,11 +369,11 @@ int bj_mail_warnings(struct bj_store *s, struct bj_arena *arena,
     bj_st_bind_i64(st, 1, BJ_MAIL_WARNINGS);
     while (w && n < BJ_MAIL_WARNINGS && (r = bj_st_row(st, err)) > 0)
         w[n++] = (struct bj_mail_warning){
-            .id = bj_st_get_i64(st, 0),
-            .job = bj_st_get_i64(st, 1),
-            .user = bj_arena_copy(arena, bj_st_get_text(st, 2)),
-            .key = bj_arena_copy(arena, bj_st_get_text(st, 3)),
-            .next = bj_arena_copy(arena, bj_st_get_text(st, 4))};
+            .id = bj_st_i64(st, "id"),
+            .job = bj_st_i64(st, "job"),
+            .user = bj_arena_copy(arena, bj_st_text(st, "user")),
+            .key = bj_arena_copy(arena, bj_st_text(st, "key")),
+            .next = bj_arena_copy(arena, bj_st_text(st, "detail"))};
     bj_st_finalize(st);
     *ret = w;
     return r < 0 ? r : arena->failed ? bj_err_set(err, -ENOMEM, "mails") : n;
@@ -365,28 +382,15 @@ int bj_mail_warnings(struct bj_store *s, struct bj_arena *arena,
 int bj_mail_warned(struct bj_store *s, int64_t id, const char *failure,
                    int64_t now_sec, struct bj_err *err)
 {
-    struct bj_st *st = NULL;
-    int r = bj_store_begin(s, err);
-    if (r < 0)
-        return r;
-    r = bj_db_prepare(
-        bj_store_db(s),
-        "UPDATE running_action SET state = CASE WHEN CAST(?3 AS TEXT) IS NULL"
-        " THEN 'done' ELSE 'failed' END, detail = coalesce(?3, detail), at ="
-        " ?2 WHERE id = ?1 AND state = 'waiting'",
-        &st, err);
-    if (r == 0) {
-        bj_st_bind_i64(st, 1, id);
-        bj_st_bind_i64(st, 2, now_sec);
-        bj_st_bind_filled(st, 3, bj_slice_str(failure ? failure : ""));
-        r = bj_st_run(st, err);
-    }
-    bj_st_finalize(st);
-    if (r == 0)
-        r = bj_store_commit(s, err);
-    if (r < 0)
-        bj_store_rollback(s);
-    return r;
+    const struct value v[] = {
+        NUMBER("id", id), NUMBER("now", now_sec),
+        TEXT("failure", bj_slice_str(failure ? failure : ""))};
+    return write_one(
+        s,
+        "UPDATE running_action SET state = CASE WHEN CAST(:failure AS TEXT) IS"
+        " NULL THEN 'done' ELSE 'failed' END, detail = coalesce(:failure,"
+        " detail), at = :now WHERE id = :id AND state = 'waiting'",
+        v, 3, err);
 }
 
 int bj_mail_was_sent(struct bj_store *s, struct bj_slice key,

@@ -6,8 +6,9 @@
 #include "statsdb/tables/fragment.h"
 
 static const char found_sql[] =
-    "SELECT j.id, " BJ_SQL_KEY ", c.name, "
-    "CAST(j.jobid AS TEXT), (SELECT name FROM user WHERE id = j.user), o.uid, "
+    "SELECT j.id, " BJ_SQL_KEY " AS key, c.name AS cluster, CAST(j.jobid AS"
+    " TEXT) AS jobid, (SELECT name FROM user WHERE id = j.user) AS user, "
+    "o.uid, "
     "j.start, j.\"end\", j.nodes, j.cpus, j.gpus, "
     "j.memory_requested_bytes FROM job AS j "
     "JOIN cluster AS c ON c.id = j.cluster "
@@ -16,18 +17,18 @@ static const char found_sql[] =
 static void take_row(struct bj_st *st, struct bj_arena *a,
                      struct bj_visible_job *f)
 {
-    f->job = bj_st_get_i64(st, 0);
-    f->key = bj_arena_copy(a, bj_st_get_text(st, 1));
-    f->cluster = bj_arena_copy(a, bj_st_get_text(st, 2));
-    f->id = bj_arena_copy(a, bj_st_get_text(st, 3));
-    f->user = bj_arena_copy(a, bj_st_get_text(st, 4));
-    f->uid = bj_st_get_i64(st, 5);
-    f->start = bj_st_get_i64(st, 6);
-    f->end = bj_st_get_i64(st, 7);
-    f->nodes = bj_st_get_i64(st, 8);
-    f->cpus = bj_st_get_i64(st, 9);
-    f->gpus = bj_st_get_i64(st, 10);
-    f->memory_requested = bj_st_get_i64(st, 11);
+    f->job = bj_st_i64(st, "id");
+    f->key = bj_arena_copy(a, bj_st_text(st, "key"));
+    f->cluster = bj_arena_copy(a, bj_st_text(st, "cluster"));
+    f->id = bj_arena_copy(a, bj_st_text(st, "jobid"));
+    f->user = bj_arena_copy(a, bj_st_text(st, "user"));
+    f->uid = bj_st_i64(st, "uid");
+    f->start = bj_st_i64(st, "start");
+    f->end = bj_st_i64(st, "end");
+    f->nodes = bj_st_i64(st, "nodes");
+    f->cpus = bj_st_i64(st, "cpus");
+    f->gpus = bj_st_i64(st, "gpus");
+    f->memory_requested = bj_st_i64(st, "memory_requested_bytes");
 }
 
 static int visible_job_find(struct bj_call *c, struct bj_query *q,

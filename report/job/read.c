@@ -54,9 +54,10 @@ static int load_rows(struct bj_db *db, const char *sql, int64_t job,
     return r->arena.failed ? bj_err_set(err, -ENOMEM, "report") : code;
 }
 
-static struct bj_slice read_copy(struct bj_report *r, struct bj_st *st, int col)
+static struct bj_slice read_copy(struct bj_report *r, struct bj_st *st,
+                                 const char *column)
 {
-    struct bj_slice s = bj_st_get_text(st, col);
+    struct bj_slice s = bj_st_text(st, column);
     return s.p ? bj_arena_copy(&r->arena, s) : s;
 }
 
@@ -157,22 +158,28 @@ static int read_usual(struct bj_db *db, int64_t job, struct bj_report *r,
 #define OF_JOB " WHERE j.id = ?1"
 
 static const char nodes_sql[] =
-    "SELECT CASE n.slurm_node WHEN '' THEN h.name ELSE n.slurm_node END,"
-    " n.cpus, " BJ_SQL_RECORD_CPU ", " BJ_SQL_RECORD_CPU
-    " / nullif(n.cpus * j.elapsed, 0),"
+    "SELECT CASE n.slurm_node WHEN '' THEN h.name ELSE n.slurm_node END AS"
+    " node, n.cpus AS cpus, " BJ_SQL_RECORD_CPU
+    " AS cpu_usec, " BJ_SQL_RECORD_CPU
+    " / nullif(n.cpus * j.elapsed, 0) AS cpu_ppm,"
     " coalesce(nullif(n.memory_held_peak_bytes, 0),"
-    " nullif(n.memory_charged_peak_bytes, 0)),"
-    " n.memory_limit_bytes, (SELECT nullif(count(*), 0) FROM node_gpu WHERE"
-    " record = n.id), n.memory_charged_peak_bytes, NULL, NULL, NULL, "
-    "'nodes'" RECORDS OF_JOB " ORDER BY 1";
+    " nullif(n.memory_charged_peak_bytes, 0)) AS memory_peak,"
+    " n.memory_limit_bytes AS memory_limit, (SELECT nullif(count(*), 0) FROM"
+    " node_gpu WHERE record = n.id) AS gpus, n.memory_charged_peak_bytes AS"
+    " memory_charged, NULL AS cpus_busy, NULL AS at, NULL AS idle_since,"
+    " 'nodes' AS source" RECORDS OF_JOB " ORDER BY 1";
+
+#define PART_GPUS                                                              \
+    "(SELECT nullif(count(*), 0) FROM job_part WHERE job = p.job AND node ="   \
+    " p.node AND gpu != '') AS gpus"
 
 /* What the nodes of a running job used in the last minutes. */
 static const char running_nodes_sql[] =
-    "SELECT p.node, p.cpus, NULL, p.cpus_milli * 1000 / nullif(p.cpus, 0),"
-    " p.memory_bytes, p.memory_limit_bytes, (SELECT nullif(count(*), 0) FROM"
-    " job_part WHERE job = p.job AND node = p.node AND gpu != ''), NULL,"
-    " p.cpus_milli * 1000, p.upto, p.idle_since, 'prometheus' FROM job_part AS "
-    "p"
+    "SELECT p.node AS node, p.cpus AS cpus, NULL AS cpu_usec, p.cpus_milli *"
+    " 1000 / nullif(p.cpus, 0) AS cpu_ppm, p.memory_bytes AS memory_peak,"
+    " p.memory_limit_bytes AS memory_limit, " PART_GPUS ", NULL AS"
+    " memory_charged, p.cpus_milli * 1000 AS cpus_busy, p.upto AS at,"
+    " p.idle_since AS idle_since, 'prometheus' AS source FROM job_part AS p"
     " WHERE p.job = ?1 AND p.gpu = '' ORDER BY 1";
 
 /* What the nodes of an ended job used in its run, of which only Prometheus has
@@ -181,47 +188,67 @@ static const char running_nodes_sql[] =
     " FROM job_part AS p JOIN job AS j ON j.id = p.job AND j.\"end\" = p.upto" \
     " WHERE p.job = ?1 AND p.gpu "
 static const char sampled_nodes_sql[] =
-    "SELECT p.node, p.cpus, p.cpus_milli * 1000 * (p.upto - p.since),"
-    " p.cpus_milli * 1000 / nullif(p.cpus, 0), p.memory_bytes,"
-    " p.memory_limit_bytes, (SELECT nullif(count(*), 0) FROM job_part WHERE job"
-    " = p.job AND node = p.node AND gpu != ''), NULL, NULL, NULL, NULL,"
-    " 'prometheus'" OF_RUN "= '' ORDER BY 1";
+    "SELECT p.node AS node, p.cpus AS cpus, p.cpus_milli * 1000 * (p.upto -"
+    " p.since) AS cpu_usec, p.cpus_milli * 1000 / nullif(p.cpus, 0) AS cpu_ppm,"
+    " p.memory_bytes AS memory_peak, p.memory_limit_bytes AS "
+    "memory_limit, " PART_GPUS
+    ", NULL AS memory_charged, NULL AS cpus_busy, NULL AS at, NULL AS"
+    " idle_since, 'prometheus' AS source" OF_RUN "= '' ORDER BY 1";
 
 static void read_take_node(struct bj_report *r, struct bj_st *st, void *row)
 {
     *(struct bj_report_node *)row = (struct bj_report_node){
-        read_copy(r, st, 0),  bj_st_get_i64(st, 1),  bj_st_get_i64(st, 2),
-        bj_st_get_i64(st, 3), bj_st_get_i64(st, 4),  bj_st_get_i64(st, 5),
-        bj_st_get_i64(st, 6), bj_st_get_i64(st, 7),  bj_st_get_i64(st, 8),
-        bj_st_get_i64(st, 9), bj_st_get_i64(st, 10), read_copy(r, st, 11)};
+        .node = read_copy(r, st, "node"),
+        .cpus = bj_st_i64(st, "cpus"),
+        .cpu_usec = bj_st_i64(st, "cpu_usec"),
+        .cpu_ppm = bj_st_i64(st, "cpu_ppm"),
+        .memory_peak = bj_st_i64(st, "memory_peak"),
+        .memory_limit = bj_st_i64(st, "memory_limit"),
+        .gpus = bj_st_i64(st, "gpus"),
+        .memory_charged = bj_st_i64(st, "memory_charged"),
+        .cpus_busy = bj_st_i64(st, "cpus_busy"),
+        .at = bj_st_i64(st, "at"),
+        .idle_since = bj_st_i64(st, "idle_since"),
+        .source = read_copy(r, st, "source")};
 }
 
 static const char gpus_sql[] =
-    "SELECT CASE n.slurm_node WHEN '' THEN h.name ELSE n.slurm_node END,"
-    " g.gpu, g.\"index\","
-    " (SELECT text FROM word WHERE id = g.model), g.held_usec, g.idle_usec,"
-    " coalesce(g.busy_ppm, (g.held_usec - g.idle_usec) * 1000000 /"
-    " nullif(g.held_usec, 0)), g.memory_peak_bytes, NULL, 'nodes'" RECORDS
+    "SELECT CASE n.slurm_node WHEN '' THEN h.name ELSE n.slurm_node END AS"
+    " node, g.gpu AS gpu, g.\"index\" AS \"index\", (SELECT text FROM word"
+    " WHERE id = g.model) AS model, g.held_usec AS held_usec, g.idle_usec AS"
+    " idle_usec, coalesce(g.busy_ppm, (g.held_usec - g.idle_usec) * 1000000 /"
+    " nullif(g.held_usec, 0)) AS busy_ppm, g.memory_peak_bytes AS memory_peak,"
+    " NULL AS idle_since, 'nodes' AS source" RECORDS
     " JOIN node_gpu AS g ON g.record = n.id" OF_JOB
     " ORDER BY 1, length(g.\"index\"), g.\"index\", g.gpu";
 
+#define PART_GPU(idle_since)                                                   \
+    "SELECT p.node AS node, p.gpu AS gpu, p.\"index\" AS \"index\", NULL AS"   \
+    " model, NULL AS held_usec, NULL AS idle_usec, p.busy_ppm AS busy_ppm,"    \
+    " p.memory_bytes AS memory_peak, " idle_since                              \
+    " AS idle_since, 'prometheus' AS source"
+#define PART_GPU_ORDER " ORDER BY 1, length(p.\"index\"), p.\"index\", p.gpu"
+
 static const char running_gpus_sql[] =
-    "SELECT p.node, p.gpu, p.\"index\", NULL, NULL, NULL, p.busy_ppm,"
-    " p.memory_bytes, p.idle_since, 'prometheus' FROM job_part AS p WHERE p.job"
-    " = ?1 AND p.gpu != '' ORDER BY 1, length(p.\"index\"), p.\"index\", p.gpu";
+    PART_GPU("p.idle_since") " FROM job_part AS p WHERE p.job = ?1 AND p.gpu"
+                             " != ''" PART_GPU_ORDER;
 
 static const char sampled_gpus_sql[] =
-    "SELECT p.node, p.gpu, p.\"index\", NULL, NULL, NULL, p.busy_ppm,"
-    " p.memory_bytes, NULL, 'prometheus'" OF_RUN
-    "!= '' ORDER BY 1, length(p.\"index\"), p.\"index\", p.gpu";
+    PART_GPU("NULL") OF_RUN "!= ''" PART_GPU_ORDER;
 
 static void take_gpu(struct bj_report *r, struct bj_st *st, void *row)
 {
-    *(struct bj_report_gpu *)row = (struct bj_report_gpu){
-        read_copy(r, st, 0),  read_copy(r, st, 1),  read_copy(r, st, 2),
-        read_copy(r, st, 3),  bj_st_get_i64(st, 4), bj_st_get_i64(st, 5),
-        bj_st_get_i64(st, 6), bj_st_get_i64(st, 7), bj_st_get_i64(st, 8),
-        read_copy(r, st, 9)};
+    *(struct bj_report_gpu *)row =
+        (struct bj_report_gpu){.node = read_copy(r, st, "node"),
+                               .gpu = read_copy(r, st, "gpu"),
+                               .index = read_copy(r, st, "index"),
+                               .model = read_copy(r, st, "model"),
+                               .held_usec = bj_st_i64(st, "held_usec"),
+                               .idle_usec = bj_st_i64(st, "idle_usec"),
+                               .busy_ppm = bj_st_i64(st, "busy_ppm"),
+                               .memory_peak = bj_st_i64(st, "memory_peak"),
+                               .idle_since = bj_st_i64(st, "idle_since"),
+                               .source = read_copy(r, st, "source")};
 }
 
 /* --- findings --------------------------------------------------------------
@@ -230,27 +257,35 @@ static void take_gpu(struct bj_report *r, struct bj_st *st, void *row)
 #define WORST                                                                  \
     " ORDER BY r.severity = 'critical' DESC, r.severity = 'warning' DESC, "
 
+#define FINDING(tasks, value, example)                                         \
+    "SELECT r.name AS name, r.severity AS severity, " BJ_SQL_FINDING           \
+    " AS text, " BJ_SQL_ADVICE " AS advice, nullif(r.url, '') AS url,"         \
+    " r.condition AS condition, " tasks " AS tasks, " value                    \
+    " AS value, " example " AS example"
+
 static const char findings_sql[] =
-    "SELECT r.name, r.severity, " BJ_SQL_FINDING ", " BJ_SQL_ADVICE
-    ", nullif(r.url, ''), r.condition, NULL, CAST(f.value AS INTEGER), NULL"
-    " FROM job_finding AS f JOIN"
-    " finding_rule AS r ON r.id = f.rule WHERE f.job = ?1" WORST "r.id";
+    FINDING("NULL", "CAST(f.value AS INTEGER)",
+            "NULL") " FROM job_finding AS f JOIN"
+                    " finding_rule AS r ON r.id = f.rule WHERE f.job = ?1" WORST
+                    "r.id";
 
 /* Findings on the tasks of an array, with the values of the task with the
  * highest number; of its runs, of the newest.  The order of ids is that of
  * imports. */
-static const char array_findings_sql[] =
-    "SELECT r.name, r.severity, " BJ_SQL_FINDING ", " BJ_SQL_ADVICE
-    ", nullif(r.url, ''), r.condition, n.tasks, NULL, j.display_id"
-    " FROM (SELECT o.rule AS rule, o.job AS job, count(*) OVER"
-    " (PARTITION BY o.rule) AS tasks, row_number() OVER (PARTITION"
-    " BY o.rule ORDER BY coalesce(j.array_task, -1) DESC, j.at DESC,"
-    " j.id DESC) AS nr FROM job AS j JOIN job_finding AS o"
-    " ON o.job = j.id WHERE " BJ_REPORT_SIBLINGS ") AS n JOIN"
-    " job_finding AS f ON f.job = n.job AND f.rule = n.rule JOIN "
-    "finding_rule"
-    " AS r ON r.id = n.rule JOIN job AS j ON j.id = n.job WHERE n.nr = 1" WORST
-    "n.tasks DESC, r.id";
+static const char array_findings_sql[] = FINDING(
+    "n.tasks", "NULL",
+    "j.display_id") " FROM (SELECT o.rule AS rule, o.job AS job, count(*) OVER"
+                    " (PARTITION BY o.rule) AS tasks, row_number() OVER "
+                    "(PARTITION"
+                    " BY o.rule ORDER BY coalesce(j.array_task, -1) DESC, j.at "
+                    "DESC,"
+                    " j.id DESC) AS nr FROM job AS j JOIN job_finding AS o"
+                    " ON o.job = j.id WHERE " BJ_REPORT_SIBLINGS ") AS n JOIN"
+                    " job_finding AS f ON f.job = n.job AND f.rule = n.rule "
+                    "JOIN "
+                    "finding_rule"
+                    " AS r ON r.id = n.rule JOIN job AS j ON j.id = n.job "
+                    "WHERE n.nr = 1" WORST "n.tasks DESC, r.id";
 
 /* "19 of 20 tasks, such as 2000_20: ..." */
 static struct bj_slice text_of_tasks(struct bj_report *r,
@@ -279,12 +314,16 @@ static struct bj_slice text_of_tasks(struct bj_report *r,
 static void take_finding(struct bj_report *r, struct bj_st *st, void *row)
 {
     struct bj_report_finding *f = row;
-    *f = (struct bj_report_finding){read_copy(r, st, 0),  read_copy(r, st, 1),
-                                    read_copy(r, st, 2),  read_copy(r, st, 3),
-                                    read_copy(r, st, 4),  read_copy(r, st, 5),
-                                    bj_st_get_i64(st, 6), bj_st_get_i64(st, 7)};
+    *f = (struct bj_report_finding){.finding = read_copy(r, st, "name"),
+                                    .severity = read_copy(r, st, "severity"),
+                                    .text = read_copy(r, st, "text"),
+                                    .advice = read_copy(r, st, "advice"),
+                                    .url = read_copy(r, st, "url"),
+                                    .condition = read_copy(r, st, "condition"),
+                                    .tasks = bj_st_i64(st, "tasks"),
+                                    .value = bj_st_i64(st, "value")};
     if (f->tasks != BJ_SQL_NULL)
-        f->text = text_of_tasks(r, f, bj_st_get_text(st, 8));
+        f->text = text_of_tasks(r, f, bj_st_text(st, "example"));
 }
 
 /* --- warnings --------------------------------------------------------------
@@ -326,11 +365,11 @@ static struct bj_slice warning_text(struct bj_report *r,
 static void take_warning(struct bj_report *r, struct bj_st *st, void *row)
 {
     struct bj_report_warning *w = row;
-    *w = (struct bj_report_warning){.at = bj_st_get_i64(st, 0),
-                                    .finding = read_copy(r, st, 1),
-                                    .action = read_copy(r, st, 2),
-                                    .state = read_copy(r, st, 3),
-                                    .detail = read_copy(r, st, 4)};
+    *w = (struct bj_report_warning){.at = bj_st_i64(st, "at"),
+                                    .finding = read_copy(r, st, "rule"),
+                                    .action = read_copy(r, st, "action"),
+                                    .state = read_copy(r, st, "state"),
+                                    .detail = read_copy(r, st, "detail")};
     w->text = warning_text(r, w);
 }
 

@@ -28,18 +28,18 @@ struct bj_copy_numbers {
 
 static int64_t number_of_job(struct bj_st *st)
 {
-    return bj_job_number_of(bj_st_get_i64(st, 1), bj_st_get_text(st, 2),
-                            bj_st_get_i64(st, 3));
+    return bj_job_number_of(bj_st_i64(st, "cluster"), bj_st_text(st, "jobid"),
+                            bj_st_i64(st, "submit"));
 }
 
 static int64_t number_of_record(struct bj_st *st)
 {
     return bj_record_number_of(
-        &(struct bj_record_key){.cluster = bj_st_get_i64(st, 1),
-                                .jobid = bj_st_get_text(st, 2),
-                                .start_sec = bj_st_get_i64(st, 3),
-                                .host = bj_st_get_i64(st, 4),
-                                .slurm_node = bj_st_get_text(st, 5)});
+        &(struct bj_record_key){.cluster = bj_st_i64(st, "cluster"),
+                                .jobid = bj_st_text(st, "jobid"),
+                                .start_sec = bj_st_i64(st, "start"),
+                                .host = bj_st_i64(st, "host"),
+                                .slurm_node = bj_st_text(st, "slurm_node")});
 }
 
 static const struct kind {
@@ -113,7 +113,7 @@ static int fill_earlier(struct map *m, const struct kind *k, struct bj_db *to,
     struct bj_st *st = NULL;
     int r = bj_db_prepare(to, k->sql, &st, err);
     while (r >= 0 && (r = bj_st_row(st, err)) > 0) {
-        m->upto = bj_st_get_i64(st, 0);
+        m->upto = bj_st_i64(st, "id");
         r = numbers_add(m, k->number_of(st), m->upto, err);
     }
     bj_st_finalize(st);
@@ -126,7 +126,7 @@ static int numbers_fill(struct map *m, const struct kind *k, struct bj_db *from,
     struct bj_st *st = NULL;
     int r = bj_db_prepare(from, k->sql, &st, err);
     while (r >= 0 && (r = bj_st_row(st, err)) > 0) {
-        int64_t was = bj_st_get_i64(st, 0);
+        int64_t was = bj_st_i64(st, "id");
         r = m->follow ? add_following(m, was, k->number_of(st), err)
                       : add_next(m, was, err);
     }
@@ -273,9 +273,9 @@ static int64_t last_of(int64_t day)
 static int add_range(struct bj_copy_days *d, int64_t day, int64_t first,
                      int64_t last, struct bj_err *err)
 {
-    bj_st_bind_i64(d->add, 1, day);
-    bj_st_bind_i64(d->add, 2, first);
-    bj_st_bind_i64(d->add, 3, last);
+    bj_st_set_i64(d->add, "day", day);
+    bj_st_set_i64(d->add, "first", first);
+    bj_st_set_i64(d->add, "last", last);
     return bj_st_run(d->add, err);
 }
 
@@ -310,10 +310,12 @@ static int make_list(struct bj_copy_days *d, struct bj_db *db,
     } texts[] = {
         {&d->from, "SELECT min(day) FROM run WHERE day >= ?1"},
         {&d->find, "SELECT first, last FROM run WHERE day = ?1"},
-        {&d->add, "INSERT INTO run(day, first, last) VALUES(?1, ?2, ?3)"},
-        {&d->extend, "UPDATE run SET last = ?2 WHERE day = ?1 AND first ="
-                     " (SELECT max(first) FROM run WHERE day = ?1 AND first <"
-                     " ?2) AND last = ?2 - 1"},
+        {&d->add,
+         "INSERT INTO run(day, first, last) VALUES(:day, :first, :last)"},
+        {&d->extend,
+         "UPDATE run SET last = :number WHERE day = :day AND first = (SELECT"
+         " max(first) FROM run WHERE day = :day AND first < :number) AND last ="
+         " :number - 1"},
         {&d->drop, "DELETE FROM run WHERE day = ?1"},
     };
     const struct bj_db_options none = {.create = true};
@@ -390,8 +392,8 @@ int bj_copy_days_range(struct bj_copy_days *d, int64_t *ret_first,
     if (d->list) {
         int r = bj_st_row(d->find, err);
         if (r > 0) {
-            *ret_first = bj_st_get_i64(d->find, 0);
-            *ret_last = bj_st_get_i64(d->find, 1);
+            *ret_first = bj_st_i64(d->find, "first");
+            *ret_last = bj_st_i64(d->find, "last");
         }
         return r;
     }
@@ -408,8 +410,8 @@ int bj_copy_days_add(struct bj_copy_days *d, int64_t day, int64_t number,
 {
     if (!d->list)
         return 0;
-    bj_st_bind_i64(d->extend, 1, day);
-    bj_st_bind_i64(d->extend, 2, number);
+    bj_st_set_i64(d->extend, "day", day);
+    bj_st_set_i64(d->extend, "number", number);
     int r = bj_st_run(d->extend, err);
     return r < 0 || bj_db_changes(d->list) > 0
                ? r

@@ -59,14 +59,11 @@ static int derive_refuse_job(struct bj_derive *d, struct bj_err *err)
 {
     enum { MAX = 256 }; /* the others in the next step of the job */
     int64_t record[MAX];
-    struct bj_st *st = d->st[BJ_DE_REFUSED];
+    struct bj_st *st = bj_derive_bind_records(d, BJ_DE_REFUSED);
     unsigned n = 0;
     int r = 0;
     if (d->job.refused <= 0)
         return 0;
-    bj_st_bind_i64(st, 1, d->job.id);
-    bj_st_bind_i64(st, 2, d->job.v[BJ_DJ_RECORDS_FIRST]);
-    bj_st_bind_i64(st, 3, d->job.v[BJ_DJ_RECORDS_END]);
     while (n < MAX && (r = bj_st_row(st, err)) > 0)
         record[n++] = bj_st_get_i64(st, 0);
     bj_st_reset(st);
@@ -426,9 +423,9 @@ static int take_records(struct bj_derive *d, unsigned max, struct bj_err *err)
     int r;
     bj_st_bind_i64(st, 1, max);
     while ((r = bj_st_row(st, err)) > 0) {
-        record[n] = bj_st_get_i64(st, 0);
-        refused[n] = bj_st_get_i64(st, 2) == 1;
-        job[n++] = bj_st_get_i64(st, 1);
+        record[n] = bj_st_i64(st, "record");
+        refused[n] = bj_st_i64(st, "refused") == 1;
+        job[n++] = bj_st_i64(st, "job");
     }
     for (unsigned i = 0; r == 0 && i < n; i++) {
         if (job[i] != BJ_SQL_NULL) {

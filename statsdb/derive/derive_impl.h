@@ -193,6 +193,30 @@ struct bj_derive_job {
     size_t n_found;
 };
 
+/* The sums of a row of rollup_energy, after "jobs": their columns. */
+#define BJ_DAY_SUMS(X)                                                         \
+    X(CPU, cpu_sec)                                                            \
+    X(ENERGY, energy_mj)                                                       \
+    X(ENERGY_USED, energy_used_mj)                                             \
+    X(ENERGY_RESERVED, energy_reserved_mj)                                     \
+    X(CPU_MORE, cpu_more_msec)                                                 \
+    X(CPU_KNOWN, cpu_known_sec)                                                \
+    X(GPU, gpu_sec)                                                            \
+    X(GPU_USED, gpu_used_msec)                                                 \
+    X(FAILED_CPU, failed_cpu_sec)                                              \
+    X(FAILED_GPU, failed_gpu_sec)                                              \
+    X(FAILED_MEMORY, failed_mem_mib_sec)                                       \
+    X(FAILED_ENERGY_CPU, failed_energy_cpu_sec)                                \
+    X(FAILED_ENERGY, failed_energy_mj)
+
+enum {
+    BJ_DAY_JOBS,
+#define BJ_DAY_ENUM(upper, lower) BJ_DAY_##upper,
+    BJ_DAY_SUMS(BJ_DAY_ENUM)
+#undef BJ_DAY_ENUM
+        BJ_DAY_SUM_COUNT
+};
+
 enum {
     BJ_DE_JOB,
     BJ_DE_NODES,
@@ -258,6 +282,10 @@ struct bj_derive {
     struct bj_refused_host refused[BJ_REFUSED_HOSTS];
     size_t n_refused;
 };
+
+/* A statement over the final records of the job that was read, bound to it and
+ * to the numbers that its records may have. */
+struct bj_st *bj_derive_bind_records(struct bj_derive *d, int which);
 
 /* Prepare the first n statements (derive_rows.c); n BJ_DE_USE_PUT: only those
  * that read a job. */

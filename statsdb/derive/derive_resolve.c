@@ -413,7 +413,15 @@ void bj_derive_facts(struct bj_derive_job *j, double *f)
 
 /* --- daily sums -----------------------------------------------------------*/
 
-enum { DAY = 86400, PARTS_MAX = 13 };
+enum { DAY = 86400 };
+
+static const char *const energy_sums[BJ_DAY_SUM_COUNT] = {"jobs",
+#define SUM(upper, lower) #lower,
+                                                          BJ_DAY_SUMS(SUM)
+#undef SUM
+};
+static const char *const gram_sums[] = {"micrograms", "covered_mj"};
+enum { GRAM_SUMS = sizeof(gram_sums) / sizeof(gram_sums[0]) };
 
 /* Daily and monthly sums of one job. Totals are spread as in rollup.c: a day
  * gets the whole units at its end minus those at its start. */
@@ -434,40 +442,38 @@ static int64_t day_id(int64_t assoc, int64_t day)
     return month << 37 | assoc << 5 | (int64_t)date.day;
 }
 
-/* Add parts to one row.  Parameter ?1 is the row, followed by the source if the
- * table has one. */
-static int resolve_put(struct bj_derive *d, int add, int sweep, int64_t id,
-                       int64_t source, const int64_t *part, int parts, int sign,
-                       struct bj_err *err)
+/* Add parts to one row; source > 0: to the grams of a source. */
+static int resolve_put(struct bj_derive *d, int64_t id, int64_t source,
+                       const int64_t *part, int sign, struct bj_err *err)
 {
-    struct bj_st *st = d->st[add];
-    int at = 2;
+    const bool grams = source > 0;
+    struct bj_st
+        *add = d->st[grams ? BJ_DE_DAY_GRAMS : BJ_DE_DAY_ENERGY],
+        *sweep = d->st[grams ? BJ_DE_DAY_GRAMS_SWEEP : BJ_DE_DAY_ENERGY_SWEEP];
+    const char *const *name = grams ? gram_sums : energy_sums;
     bool any = false;
-    bj_st_bind_i64(st, 1, id);
-    if (source > 0)
-        bj_st_bind_i64(st, at++, source);
-    for (int i = 0; i < parts; i++) {
-        bj_st_bind_i64(st, at++, part[i] * sign);
+    bj_st_set_i64(add, "id", id);
+    bj_st_set_i64(sweep, "id", id);
+    if (grams) {
+        bj_st_set_i64(add, "source", source);
+        bj_st_set_i64(sweep, "source", source);
+    }
+    for (int i = 0; i < (grams ? GRAM_SUMS : BJ_DAY_SUM_COUNT); i++) {
+        bj_st_set_i64(add, name[i], part[i] * sign);
         any = any || part[i] != 0;
     }
     if (!any)
         return 0;
-    int r = bj_st_run(st, err);
-    if (r < 0 || sign > 0)
-        return r;
-    bj_st_bind_i64(d->st[sweep], 1, id);
-    if (source > 0)
-        bj_st_bind_i64(d->st[sweep], 2, source);
-    return bj_st_run(d->st[sweep], err);
+    int r = bj_st_run(add, err);
+    return r < 0 || sign > 0 ? r : bj_st_run(sweep, err);
 }
 
-/* Spread totals over the days. */
+/* Spread totals over the days; source > 0: the grams of a source. */
 static int spread(struct bj_derive *d, const struct stretch *s, int64_t source,
-                  const int64_t total[PARTS_MAX], int parts, struct bj_err *err)
+                  const int64_t *total, struct bj_err *err)
 {
-    bool grams = source > 0;
-    int add = grams ? BJ_DE_DAY_GRAMS : BJ_DE_DAY_ENERGY;
-    int sweep = grams ? BJ_DE_DAY_GRAMS_SWEEP : BJ_DE_DAY_ENERGY_SWEEP;
+    const bool grams = source > 0;
+    const int parts = grams ? GRAM_SUMS : BJ_DAY_SUM_COUNT;
     const int64_t first =
         s->end - s->start > (int64_t)BJ_BILL_DAYS * DAY || s->end <= s->start
             ? s->end
@@ -475,23 +481,23 @@ static int spread(struct bj_derive *d, const struct stretch *s, int64_t source,
     const int64_t last = bj_tz_day(d->tz, s->end - (s->end > first));
     int64_t day = bj_tz_day(d->tz, first);
     int64_t from = bj_tz_midnight(d->tz, day), to;
-    int64_t month[PARTS_MAX + 1] = {0};
+    int64_t month[BJ_DAY_SUM_COUNT] = {0};
     int r = 0;
     for (; r == 0 && day <= last; day++, from = to) {
-        int64_t part[PARTS_MAX + 1] = {day == last && s->counts};
-        int64_t *of = grams ? part : part + 1;
+        int64_t part[BJ_DAY_SUM_COUNT];
         const int64_t id = day_id(s->assoc, day);
         to = bj_tz_midnight(d->tz, day + 1);
         for (int i = 0; i < parts; i++)
-            of[i] = bj_bill_part(total[i], s->start, s->end, from, to);
-        for (int i = 0; i < parts + !grams; i++)
+            part[i] = bj_bill_part(total[i], s->start, s->end, from, to);
+        if (!grams)
+            part[BJ_DAY_JOBS] = day == last && s->counts;
+        for (int i = 0; i < parts; i++)
             month[i] += part[i];
-        r = resolve_put(d, add, sweep, id, source, part, parts + !grams,
-                        s->sign, err);
+        r = resolve_put(d, id, source, part, s->sign, err);
         if (r == 0 &&
             (day == last || day_id(s->assoc, day + 1) >> 5 != id >> 5)) {
-            r = resolve_put(d, add, sweep, id & ~(int64_t)OF_DAY, source, month,
-                            parts + !grams, s->sign, err);
+            r = resolve_put(d, id & ~(int64_t)OF_DAY, source, month, s->sign,
+                            err);
             memset(month, 0, sizeof(month));
         }
     }
@@ -519,24 +525,25 @@ int bj_derive_count(struct bj_derive *d, const int64_t *use,
                               use[BJ_USE_ENERGY] != BJ_SQL_NULL};
     if (s.assoc == BJ_SQL_NULL)
         return 0;
-    const int64_t energy[PARTS_MAX] = {use[BJ_USE_COUNTED_CPU],
-                                       mj(use[BJ_USE_ENERGY]),
-                                       mj(use[BJ_USE_ENERGY_USED]),
-                                       mj(use[BJ_USE_ENERGY_RESERVED]),
-                                       use[BJ_USE_COUNTED_MORE],
-                                       use[BJ_USE_COUNTED_KNOWN],
-                                       use[BJ_USE_COUNTED_GPU],
-                                       use[BJ_USE_COUNTED_GPU_USED],
-                                       failed_sum(use, BJ_USE_FAILED_CPU),
-                                       failed_sum(use, BJ_USE_FAILED_GPU),
-                                       failed_sum(use, BJ_USE_FAILED_MIB),
-                                       failed_sum(use, BJ_USE_COUNTED_CPU),
-                                       mj(failed_sum(use, BJ_USE_ENERGY))};
-    int r = spread(d, &s, 0, energy, PARTS_MAX, err);
+    const int64_t energy[BJ_DAY_SUM_COUNT] = {
+        [BJ_DAY_CPU] = use[BJ_USE_COUNTED_CPU],
+        [BJ_DAY_ENERGY] = mj(use[BJ_USE_ENERGY]),
+        [BJ_DAY_ENERGY_USED] = mj(use[BJ_USE_ENERGY_USED]),
+        [BJ_DAY_ENERGY_RESERVED] = mj(use[BJ_USE_ENERGY_RESERVED]),
+        [BJ_DAY_CPU_MORE] = use[BJ_USE_COUNTED_MORE],
+        [BJ_DAY_CPU_KNOWN] = use[BJ_USE_COUNTED_KNOWN],
+        [BJ_DAY_GPU] = use[BJ_USE_COUNTED_GPU],
+        [BJ_DAY_GPU_USED] = use[BJ_USE_COUNTED_GPU_USED],
+        [BJ_DAY_FAILED_CPU] = failed_sum(use, BJ_USE_FAILED_CPU),
+        [BJ_DAY_FAILED_GPU] = failed_sum(use, BJ_USE_FAILED_GPU),
+        [BJ_DAY_FAILED_MEMORY] = failed_sum(use, BJ_USE_FAILED_MIB),
+        [BJ_DAY_FAILED_ENERGY_CPU] = failed_sum(use, BJ_USE_COUNTED_CPU),
+        [BJ_DAY_FAILED_ENERGY] = mj(failed_sum(use, BJ_USE_ENERGY))};
+    int r = spread(d, &s, 0, energy, err);
     for (size_t i = 0; r == 0 && i < n; i++) {
-        const int64_t total[PARTS_MAX] = {grams[i].micrograms,
+        const int64_t total[GRAM_SUMS] = {grams[i].micrograms,
                                           mj(grams[i].covered_uj)};
-        r = spread(d, &s, grams[i].source, total, 2, err);
+        r = spread(d, &s, grams[i].source, total, err);
     }
     return r;
 }

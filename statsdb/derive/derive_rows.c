@@ -13,18 +13,18 @@
 
 /* The limits of the numbers of records are values, too, and conditions on each
  * table, so that PostgreSQL reads only the partitions within them. */
-#define WITHIN(number) BJ_SQL_RECORD_WITHIN(number, "?2", "?3")
+#define WITHIN(number) BJ_SQL_RECORD_WITHIN(number, ":lo", ":hi")
 #define OF_RECORD " WHERE record = n.id AND " WITHIN("record")
 
-/* Final records of job ?1: same cluster and id, and linked to this run. */
+/* Final records of job :job: same cluster and id, and linked to this run. */
 #define RECORDS                                                                \
     "node_record AS n JOIN job AS j ON j.cluster = n.cluster"                  \
-    " AND j.jobid = n.jobid WHERE j.id = ?1 AND ?1 = (SELECT job FROM"         \
+    " AND j.jobid = n.jobid WHERE j.id = :job AND :job = (SELECT job FROM"     \
     " node_record_job" OF_RECORD ") AND " WITHIN("n.id")
 
-/* Records of other hosts with the id of job ?1 that are not counted yet. */
+/* Records of other hosts with the id of job :job that are not counted yet. */
 #define OF_RUN                                                                 \
-    "node_record_other AS n WHERE n.job = ?1 AND " WITHIN(                     \
+    "node_record_other AS n WHERE n.job = :job AND " WITHIN(                   \
         "n.record") " AND NOT EXISTS (SELECT 1 FROM record_refused WHERE "     \
                     "record = n.record)"
 
@@ -34,7 +34,8 @@ static const char job_sql[] = "SELECT c.name, (SELECT name FROM partition WHERE"
 #define COLUMN(upper, sql) ", " sql
     BJ_DJ_COLUMNS(COLUMN)
 #undef COLUMN
-        " FROM job AS j JOIN cluster AS c ON c.id = j.cluster WHERE j.id = ?1";
+        " FROM job AS j JOIN cluster AS c ON c.id = j.cluster WHERE j.id = "
+        ":job";
 
 /* The GPUs of a record; their mean use is weighted by the time held.  Of a GPU
  * without a mean, the part of that time in which it was not idle. */
@@ -79,7 +80,7 @@ static const char prom_parts_sql[] =
     " cpus, p.cpus_milli * 1000 * (p.upto - p.since) AS cpu_usec, p.busy_ppm"
     " AS busy, CASE WHEN p.idle_since = p.since THEN 1 ELSE 0 END AS unused"
     " FROM job_part AS p JOIN job AS j ON j.id = p.job WHERE p.job ="
-    " ?1 AND p.upto = j.\"end\"";
+    " :job AND p.upto = j.\"end\"";
 
 static const char nodes_sql[] = "SELECT (SELECT count(*) FROM " OF_RUN "),"
                                 " count(DISTINCT r.host || '/' || r.slurm_node)"
@@ -95,14 +96,14 @@ static const char nodes_sql[] = "SELECT (SELECT count(*) FROM " OF_RUN "),"
 static const char prom_sql[] =
     "SELECT nodes_seen, nodes_final, coverage_ppm, energy_policy, energy_nodes"
 #define VALUE(upper, lower, nodes) ", " #lower
-    BJ_USE_VALUES(VALUE) " FROM job_prom WHERE job = ?1 AND outcome = 0";
+    BJ_USE_VALUES(VALUE) " FROM job_prom WHERE job = :job AND outcome = 0";
 
 static const char old_use_sql[] = "SELECT 0" BJ_USE_VALUES(VALUE)
 #undef VALUE
 #define REST(upper, lower) ", " #lower
     BJ_USE_REST(REST)
 #undef REST
-        " FROM job_use WHERE job = ?1";
+        " FROM job_use WHERE job = :job";
 
 static const char *const texts[BJ_DERIVE_STATEMENTS] = {
     [BJ_DE_JOB] = job_sql,
@@ -123,27 +124,27 @@ static const char *const texts[BJ_DERIVE_STATEMENTS] = {
     [BJ_DE_PROM] = prom_sql,
     [BJ_DE_PROM_ENERGY] = "SELECT w.text AS component, e.microjoules FROM "
                           "job_prom_energy AS e JOIN word AS w"
-                          " ON w.id = e.component WHERE e.job = ?1",
-    [BJ_DE_BINS] = "SELECT start, microjoules FROM job_bin WHERE job = ?1"
+                          " ON w.id = e.component WHERE e.job = :job",
+    [BJ_DE_BINS] = "SELECT start, microjoules FROM job_bin WHERE job = :job"
                    " ORDER BY start",
     [BJ_DE_RECORD_PARTS] = record_parts_sql,
     [BJ_DE_PROM_PARTS] = prom_parts_sql,
     [BJ_DE_OLD_USE] = old_use_sql,
     [BJ_DE_OLD_GRAMS] = "SELECT source, micrograms, covered_uj, estimated FROM"
-                        " job_grams WHERE job = ?1",
+                        " job_grams WHERE job = :job",
     [BJ_DE_OLD_FOUND] = "SELECT rule, value, threshold, names FROM job_finding"
                         " WHERE"
-                        " job = ?1 ORDER BY rule",
+                        " job = :job ORDER BY rule",
     [BJ_DE_EXECUTABLES] =
         "SELECT n.executables FROM " RECORDS " AND n.executables IS NOT NULL",
     [BJ_DE_STEPS] = "SELECT n.text, sum(s.cpu_usec) FROM step AS s JOIN jobname"
-                    " AS n ON n.id = s.name WHERE s.job = ?1 AND s.slot >= 16"
+                    " AS n ON n.id = s.name WHERE s.job = :job AND s.slot >= 16"
                     " GROUP BY n.text HAVING sum(s.cpu_usec) > 0"
                     " ORDER BY 2 DESC LIMIT 100",
     [BJ_DE_TEXTS] =
         "SELECT (SELECT text FROM jobname WHERE id = j.name) AS name,"
         " m.submit_line, m.script_application FROM job AS j LEFT"
-        " JOIN job_more AS m ON m.job = j.id WHERE j.id = ?1",
+        " JOIN job_more AS m ON m.job = j.id WHERE j.id = :job",
     [BJ_DE_USE_DELETE] = "DELETE FROM job_use WHERE job = :job",
     [BJ_DE_GRAMS_PUT] =
         "INSERT INTO job_grams(job, source, micrograms, covered_uj, estimated)"
@@ -154,40 +155,28 @@ static const char *const texts[BJ_DERIVE_STATEMENTS] = {
         " names) VALUES(:job, :rule, :value, :threshold, :names)"
         " ON CONFLICT DO NOTHING",
     [BJ_DE_FOUND_DELETE] = "DELETE FROM job_finding WHERE job = :job",
-    [BJ_DE_DAY_ENERGY] =
-        "INSERT INTO rollup_energy AS d(id, jobs, cpu_sec, energy_mj,"
-        " energy_used_mj, energy_reserved_mj, cpu_more_msec, cpu_known_sec,"
-        " gpu_sec, gpu_used_msec, failed_cpu_sec, failed_gpu_sec,"
-        " failed_mem_mib_sec, failed_energy_cpu_sec, failed_energy_mj)"
-        " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
-        " ?15) ON CONFLICT(id) DO UPDATE SET"
-        " jobs = d.jobs + ?2,"
-        " cpu_sec = d.cpu_sec + ?3,"
-        " energy_mj = d.energy_mj + ?4,"
-        " energy_used_mj = d.energy_used_mj + ?5,"
-        " energy_reserved_mj = d.energy_reserved_mj + ?6,"
-        " cpu_more_msec = d.cpu_more_msec + ?7,"
-        " cpu_known_sec = d.cpu_known_sec + ?8,"
-        " gpu_sec = d.gpu_sec + ?9,"
-        " gpu_used_msec = d.gpu_used_msec + ?10,"
-        " failed_cpu_sec = d.failed_cpu_sec + ?11,"
-        " failed_gpu_sec = d.failed_gpu_sec + ?12,"
-        " failed_mem_mib_sec = d.failed_mem_mib_sec + ?13,"
-        " failed_energy_cpu_sec = d.failed_energy_cpu_sec + ?14,"
-        " failed_energy_mj = d.failed_energy_mj + ?15",
+    [BJ_DE_DAY_ENERGY] = "INSERT INTO rollup_energy AS d(id, jobs"
+#define SUM(upper, lower) ", " #lower
+    BJ_DAY_SUMS(SUM) ") VALUES(:id, :jobs"
+#undef SUM
+#define SUM(upper, lower) ", :" #lower
+    BJ_DAY_SUMS(SUM) ") ON CONFLICT(id) DO UPDATE SET jobs = d.jobs + :jobs"
+#undef SUM
+#define SUM(upper, lower) ", " #lower " = d." #lower " + :" #lower
+    BJ_DAY_SUMS(SUM),
+#undef SUM
     [BJ_DE_DAY_ENERGY_SWEEP] =
-        "DELETE FROM rollup_energy WHERE id = ?1 AND jobs = 0 AND cpu_sec ="
-        " 0 AND energy_mj = 0 AND energy_used_mj = 0 AND energy_reserved_mj ="
-        " 0 AND cpu_more_msec = 0 AND cpu_known_sec = 0"
-        " AND gpu_sec = 0 AND gpu_used_msec = 0 AND failed_cpu_sec = 0 AND"
-        " failed_gpu_sec = 0 AND failed_mem_mib_sec = 0 AND"
-        " failed_energy_cpu_sec = 0 AND failed_energy_mj = 0",
+        "DELETE FROM rollup_energy WHERE id = :id AND jobs = 0"
+#define SUM(upper, lower) " AND " #lower " = 0"
+    BJ_DAY_SUMS(SUM),
+#undef SUM
     [BJ_DE_DAY_GRAMS] =
         "INSERT INTO rollup_grams AS d(id, source, micrograms, covered_mj)"
-        " VALUES(?1, ?2, ?3, ?4) ON CONFLICT(id, source) DO UPDATE SET"
-        " micrograms = d.micrograms + ?3, covered_mj = d.covered_mj + ?4",
+        " VALUES(:id, :source, :micrograms, :covered_mj) ON CONFLICT(id,"
+        " source) DO UPDATE SET micrograms = d.micrograms + :micrograms,"
+        " covered_mj = d.covered_mj + :covered_mj",
     [BJ_DE_DAY_GRAMS_SWEEP] =
-        "DELETE FROM rollup_grams WHERE id = ?1 AND source = ?2 AND"
+        "DELETE FROM rollup_grams WHERE id = :id AND source = :source AND"
         " micrograms = 0 AND covered_mj = 0",
     [BJ_DE_PROM_TODO] =
         "INSERT INTO prom_todo(cluster, \"end\", job) SELECT :cluster, :end,"
@@ -195,8 +184,8 @@ static const char *const texts[BJ_DERIVE_STATEMENTS] = {
         " start = :start AND \"end\" = :end)"
         " ON CONFLICT DO NOTHING",
     [BJ_DE_RECORDS] = "SELECT d.record, (SELECT job FROM node_record_job WHERE"
-                      " record = d.record), (SELECT 1 FROM"
-                      " node_record_refused WHERE record = d.record)"
+                      " record = d.record) AS job, (SELECT 1 FROM"
+                      " node_record_refused WHERE record = d.record) AS refused"
                       " FROM derive_record AS d LIMIT ?1",
     [BJ_DE_REFUSED] = "SELECT n.record FROM " OF_RUN,
     [BJ_DE_REFUSED_HOST] = "SELECT h.name FROM node_record_refused AS r JOIN"
@@ -260,16 +249,16 @@ enum { BINS_MAX = 100000 };
 
 static struct bj_st *bind_job(struct bj_derive *d, int which)
 {
-    bj_st_bind_i64(d->st[which], 1, d->job.id);
+    bj_st_set_i64(d->st[which], "job", d->job.id);
     return d->st[which];
 }
 
 /* Like bind_job(), for the records of the job. */
-static struct bj_st *bound_records(struct bj_derive *d, int which)
+struct bj_st *bj_derive_bind_records(struct bj_derive *d, int which)
 {
     struct bj_st *st = bind_job(d, which);
-    bj_st_bind_i64(st, 2, d->job.v[BJ_DJ_RECORDS_FIRST]);
-    bj_st_bind_i64(st, 3, d->job.v[BJ_DJ_RECORDS_END]);
+    bj_st_set_i64(st, "lo", d->job.v[BJ_DJ_RECORDS_FIRST]);
+    bj_st_set_i64(st, "hi", d->job.v[BJ_DJ_RECORDS_END]);
     return st;
 }
 
@@ -300,7 +289,7 @@ static int rows_read_job(struct bj_derive *d, struct bj_err *err)
 
 static int read_nodes(struct bj_derive *d, struct bj_err *err)
 {
-    struct bj_st *st = bound_records(d, BJ_DE_NODES);
+    struct bj_st *st = bj_derive_bind_records(d, BJ_DE_NODES);
     int r = bj_st_row(st, err);
     if (r <= 0)
         return r;
@@ -339,7 +328,7 @@ static void no_energy(struct bj_derive_energy *e)
 
 static int read_node_energy(struct bj_derive *d, struct bj_err *err)
 {
-    struct bj_st *st = bound_records(d, BJ_DE_NODE_ENERGY);
+    struct bj_st *st = bj_derive_bind_records(d, BJ_DE_NODE_ENERGY);
     struct bj_derive_energy *e = &d->job.node_energy;
     bool first = true;
     int r;
@@ -422,7 +411,7 @@ static int read_parts(struct bj_derive *d, struct bj_err *err)
         return 0;
     if (j->nodes.nodes == 0 && j->prom.nodes == 0)
         return 0;
-    struct bj_st *st = records ? bound_records(d, BJ_DE_RECORD_PARTS)
+    struct bj_st *st = records ? bj_derive_bind_records(d, BJ_DE_RECORD_PARTS)
                                : bind_job(d, BJ_DE_PROM_PARTS);
     while ((r = bj_st_row(st, err)) > 0) {
         struct bj_part *p =
@@ -486,7 +475,7 @@ static int read_executables(struct bj_derive *d,
                             struct bj_application_programs *to,
                             struct bj_err *err)
 {
-    struct bj_st *st = bound_records(d, BJ_DE_EXECUTABLES);
+    struct bj_st *st = bj_derive_bind_records(d, BJ_DE_EXECUTABLES);
     int r, bad = 0;
     while ((r = bj_st_row(st, err)) > 0) {
         bj_arena_reset(&d->arena);
@@ -668,7 +657,7 @@ static int same_findings(struct bj_derive *d, const struct finding *v, size_t n,
     size_t i = 0;
     bool same = true;
     int r;
-    bj_st_bind_i64(st, 1, d->job.id);
+    bj_st_set_i64(st, "job", d->job.id);
     while ((r = bj_st_row(st, err)) > 0) {
         same = same && i < n && same_finding(st, &v[i]);
         i++;

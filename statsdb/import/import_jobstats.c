@@ -7,46 +7,48 @@ enum { BATCH = 500 };
 
 enum { NEXT, PUT, LIST, STATEMENTS };
 
-/* The values from a summary: job, time of the query, measured values, start and
- * end. */
-enum { JOB, QUERIED, MEASURED, START = MEASURED + 7, END, VALUES };
+/* The values from a summary, after the job: their columns. */
+#define SUMMARY(X)                                                             \
+    X(QUERIED, queried_sec)                                                    \
+    X(NODES, nodes_seen)                                                       \
+    X(CPU, cpu_usec)                                                           \
+    X(MEMORY, memory_held_peak_bytes)                                          \
+    X(NODES_UNUSED, nodes_unused)                                              \
+    X(GPUS, gpus_seen)                                                         \
+    X(GPU_BUSY, gpu_busy_ppm)                                                  \
+    X(GPU_MEMORY, gpu_memory_peak_bytes)                                       \
+    X(START, start)                                                            \
+    X(END, end)
+#define NUMBER(upper, lower) upper,
+enum { JOB, SUMMARY(NUMBER) VALUES };
+#undef NUMBER
 
 /* Values from Prometheus itself stay. */
+#define COLUMN(upper, lower) ", \"" #lower "\""
+#define SET(upper, lower) ", \"" #lower "\" = excluded.\"" #lower "\""
 #define PUT_SQL(values)                                                        \
-    "INSERT INTO job_prom(job, queried_sec, nodes_seen, cpu_usec,"             \
-    " memory_held_peak_bytes, nodes_unused, gpus_seen, gpu_busy_ppm,"          \
-    " gpu_memory_peak_bytes, start, \"end\", outcome) " values                 \
-    " ON CONFLICT(job) DO UPDATE SET queried_sec = excluded.queried_sec,"      \
-    " outcome = 0, nodes_seen = excluded.nodes_seen,"                          \
-    " cpu_usec = excluded.cpu_usec,"                                           \
-    " memory_held_peak_bytes = excluded.memory_held_peak_bytes,"               \
-    " nodes_unused = excluded.nodes_unused, gpus_seen = excluded.gpus_seen,"   \
-    " gpu_busy_ppm = excluded.gpu_busy_ppm,"                                   \
-    " gpu_memory_peak_bytes = excluded.gpu_memory_peak_bytes,"                 \
-    " start = excluded.start, \"end\" = excluded.\"end\""                      \
-    " WHERE job_prom.outcome != 0"
+    "INSERT INTO job_prom(job" SUMMARY(                                        \
+        COLUMN) ", outcome) " values                                           \
+                " ON CONFLICT(job) DO UPDATE SET outcome = 0" SUMMARY(         \
+                    SET) " WHERE job_prom.outcome != 0"
 #define LIST_SQL "INSERT INTO derive_todo(job) "
-#define BIGINTS(n) "CAST(?" #n " AS bigint[])"
 
 /* PostgreSQL writes all summaries of a transaction at once, and counts them. */
+#define ONE(upper, lower) ", ?"
+#define MANY(upper, lower) ", CAST(? AS bigint[])"
 static const char *const texts[STATEMENTS] = {
     [NEXT] = "SELECT m.job, m.admin_comment, j.start, j.\"end\""
              " FROM job_more AS m JOIN job AS j ON j.id = m.job"
              " WHERE m.job > ?1 AND m.admin_comment >= 'JS1:'"
              " AND m.admin_comment < 'JS1;' ORDER BY m.job LIMIT ?2",
-    [PUT] = PUT_SQL("VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 0)"),
+    [PUT] = PUT_SQL("VALUES(?" SUMMARY(ONE) ", 0)"),
     [LIST] = LIST_SQL "VALUES(?1) ON CONFLICT DO NOTHING",
 };
-/* clang-format off */
-static const char put_many[] =
-    "WITH p AS ("
-    PUT_SQL("SELECT w.*, 0 FROM unnest(" BIGINTS(1) ", " BIGINTS(2) ", "
-            BIGINTS(3) ", " BIGINTS(4) ", " BIGINTS(5) ", " BIGINTS(6) ", "
-            BIGINTS(7) ", " BIGINTS(8) ", " BIGINTS(9) ", " BIGINTS(10) ", "
-            BIGINTS(11) ") AS w")
-    " RETURNING job), t AS (" LIST_SQL "SELECT job FROM p ON CONFLICT DO"
-    " NOTHING) SELECT count(*) FROM p";
-/* clang-format on */
+static const char put_many[] = "WITH p AS (" PUT_SQL(
+    "SELECT w.*, 0 FROM unnest(CAST(? AS bigint[])" SUMMARY(
+        MANY) ") AS w") " RETURNING job), t AS (" LIST_SQL
+                        "SELECT job FROM p ON CONFLICT DO"
+                        " NOTHING) SELECT count(*) FROM p";
 
 struct summaries {
     const struct bj_import *im;
@@ -80,20 +82,19 @@ static int jobstats_put(struct summaries *s, const struct bj_jobstats *js,
                         struct bj_err *err)
 {
     struct bj_st *next = s->st[NEXT];
-    const int64_t end = bj_st_get_i64(next, 3);
-    const uint64_t measured[] = {js->nodes,
-                                 js->cpu_usec,
-                                 js->mem_used_bytes,
-                                 js->nodes_unused,
-                                 js->gpus_known ? js->gpus_known : BJ_ABSENT,
-                                 js->gpu_busy_ppm,
-                                 js->gpu_mem_used_bytes};
-    int64_t v[VALUES] = {[JOB] = s->last,
-                         [QUERIED] = end == BJ_SQL_NULL ? 0 : end,
-                         [START] = bj_st_get_i64(next, 2),
-                         [END] = end};
-    for (int i = MEASURED; i < START; i++)
-        v[i] = bj_sql_u64(measured[i - MEASURED]);
+    const int64_t end = bj_st_i64(next, "end");
+    const int64_t v[VALUES] = {
+        [JOB] = s->last,
+        [QUERIED] = end == BJ_SQL_NULL ? 0 : end,
+        [NODES] = bj_sql_u64(js->nodes),
+        [CPU] = bj_sql_u64(js->cpu_usec),
+        [MEMORY] = bj_sql_u64(js->mem_used_bytes),
+        [NODES_UNUSED] = bj_sql_u64(js->nodes_unused),
+        [GPUS] = bj_sql_u64(js->gpus_known ? js->gpus_known : BJ_ABSENT),
+        [GPU_BUSY] = bj_sql_u64(js->gpu_busy_ppm),
+        [GPU_MEMORY] = bj_sql_u64(js->gpu_mem_used_bytes),
+        [START] = bj_st_i64(next, "start"),
+        [END] = end};
     if (!s->many)
         return put_one(s, v, err);
     for (unsigned i = 0; i < VALUES; i++)
@@ -118,10 +119,10 @@ static int put_all(struct summaries *s, struct bj_err *err)
 
 static int take_summary(struct summaries *s, struct bj_err *err)
 {
-    struct bj_slice comment = bj_st_get_text(s->st[NEXT], 1);
+    struct bj_slice comment = bj_st_text(s->st[NEXT], "admin_comment");
     struct bj_err why = {0};
     struct bj_jobstats js;
-    s->last = bj_st_get_i64(s->st[NEXT], 0);
+    s->last = bj_st_i64(s->st[NEXT], "job");
     s->count->rows++;
     bj_arena_reset(&s->arena);
     int r = bj_jobstats_read(&s->arena, comment, &js, &why);

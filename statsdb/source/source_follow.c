@@ -120,9 +120,9 @@ static int local_offset(void *ctx, uint64_t local_sec)
     return mktime(&tm) == (time_t)-1 ? 0 : (int)(tm.tm_gmtoff / 60);
 }
 
-static uint64_t follow_seconds(struct bj_st *st, int column)
+static uint64_t follow_seconds(struct bj_st *st, const char *column)
 {
-    const int64_t v = bj_st_get_i64(st, column);
+    const int64_t v = bj_st_i64(st, column);
     return v < 0 ? BJ_ABSENT : (uint64_t)v; /* BJ_SQL_NULL is less */
 }
 
@@ -134,8 +134,8 @@ static int recall_open(struct bj_source_follow *f, struct bj_err *err)
     int r = bj_db_prepare(
         bj_store_db(f->store),
         "SELECT j.jobid, " BJ_SQL_SUBMIT
-        ", j.start, j.suspended, j.state, (SELECT"
-        " count(*) FROM job_size AS z WHERE z.job = j.id) FROM job AS j JOIN"
+        " AS submit, j.start, j.suspended, j.state, (SELECT count(*) FROM"
+        " job_size AS z WHERE z.job = j.id) AS sizes FROM job AS j JOIN"
         " cluster AS c ON c.id = j.cluster WHERE c.name = ?1 AND c.system ="
         " 'pbs' AND j.\"end\" IS NULL AND j.state IN (1, 2, 3) ORDER BY"
         " j.submit",
@@ -144,13 +144,13 @@ static int recall_open(struct bj_source_follow *f, struct bj_err *err)
         return r;
     bj_st_bind_text(st, 1, f->cluster);
     while ((r = bj_st_row(st, err)) > 0) {
-        const struct bj_pbs_open open = {.id = bj_st_get_text(st, 0),
-                                         .submit_sec = follow_seconds(st, 1),
-                                         .start_sec = follow_seconds(st, 2),
-                                         .suspended_sec = follow_seconds(st, 3),
-                                         .suspended = bj_st_get_i64(st, 4) ==
-                                                      BJ_STATE_SUSPENDED,
-                                         .resized = bj_st_get_i64(st, 5) > 0};
+        const struct bj_pbs_open open = {
+            .id = bj_st_text(st, "jobid"),
+            .submit_sec = follow_seconds(st, "submit"),
+            .start_sec = follow_seconds(st, "start"),
+            .suspended_sec = follow_seconds(st, "suspended"),
+            .suspended = bj_st_i64(st, "state") == BJ_STATE_SUSPENDED,
+            .resized = bj_st_i64(st, "sizes") > 0};
         bj_pbs_acct_recall(f->pbs, &open);
     }
     bj_st_finalize(st);

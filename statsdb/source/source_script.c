@@ -45,15 +45,15 @@ struct scripts {
 
 static int script_add(struct scripts *s, struct bj_st *st, struct bj_err *err)
 {
-    const struct bj_slice shown = bj_st_get_text(st, 1);
+    const struct bj_slice shown = bj_st_text(st, "display_id");
     if (shown.n == 0 || shown.n >= ID_MAX)
         return 0;
     if (!BJ_GROW(s->job, s->jobs + 1, s->cap))
         return bj_err_set(err, -ENOMEM, "batch scripts");
     struct job *j = &s->job[s->jobs];
-    *j = (struct job){.id = bj_st_get_i64(st, 0),
-                      .array = bj_st_get_i64(st, 2),
-                      .submit = bj_st_get_i64(st, 3),
+    *j = (struct job){.id = bj_st_i64(st, "id"),
+                      .array = bj_st_i64(st, "array"),
+                      .submit = bj_st_i64(st, "submit_sec"),
                       .like = s->jobs};
     memcpy(j->shown, shown.p, shown.n);
     /* The tasks of an array follow each other. */
@@ -69,22 +69,25 @@ static int script_find(struct scripts *s, struct bj_db *db,
                        struct bj_slice cluster, struct bj_err *err)
 {
     static const char sql[] =
-        "SELECT v.id, v.display_id, coalesce(v.array_job_id, 0), v.submit_sec"
+        "SELECT v.id, v.display_id, coalesce(v.array_job_id, 0) AS array,"
+        " v.submit_sec"
         " FROM job_v AS v JOIN job_more AS m ON m.job = v.id WHERE v.id IN"
         " (SELECT job FROM derive_todo UNION ALL SELECT id FROM job WHERE id >"
         " (SELECT job_upto FROM derive_state) UNION ALL SELECT j.id FROM job "
         "AS j"
-        " JOIN cluster AS c ON c.id = j.cluster WHERE c.name = ?1 AND"
+        " JOIN cluster AS c ON c.id = j.cluster WHERE c.name = :cluster AND"
         " j.\"end\" IS NULL AND j.state IN (2, 3)) AND m.script_options IS NULL"
-        " AND v.cluster = ?1 AND v.start_sec IS NOT NULL AND m.het_job_id IS"
+        " AND v.cluster = :cluster AND v.start_sec IS NOT NULL AND "
+        "m.het_job_id IS"
         " NULL AND m.submit_line LIKE '%sbatch%' ORDER BY"
-        " v.submit_sec DESC, coalesce(v.array_job_id, 0), v.id DESC LIMIT ?2";
+        " v.submit_sec DESC, coalesce(v.array_job_id, 0), v.id DESC LIMIT "
+        ":most";
     struct bj_st *st;
     int r = bj_db_prepare(db, sql, &st, err);
     if (r < 0)
         return r;
-    bj_st_bind_text(st, 1, cluster);
-    bj_st_bind_i64(st, 2, BJ_SCRIPT_JOBS);
+    bj_st_set_text(st, "cluster", cluster);
+    bj_st_set_i64(st, "most", BJ_SCRIPT_JOBS);
     while ((r = bj_st_row(st, err)) > 0)
         if ((r = script_add(s, st, err)) < 0)
             break;
@@ -179,11 +182,12 @@ static int script_put(struct scripts *s, struct bj_st *set, struct bj_st *todo,
     const char *name = bj_application_script_name(&from->application);
     const bool none = from->none || from->seen == 0;
     bj_st_clear(set);
-    bj_st_bind_i64(set, 1, to->id);
-    bj_st_bind_text(
-        set, 2, none ? BJ_SLICE("") : bj_script_options_text(&from->options));
+    bj_st_set_i64(set, "job", to->id);
+    bj_st_set_text(set, "options",
+                   none ? BJ_SLICE("")
+                        : bj_script_options_text(&from->options));
     if (!none && name)
-        bj_st_bind_text(set, 3, bj_slice_str(name));
+        bj_st_set_text(set, "application", bj_slice_str(name));
     int r = bj_st_run(set, err);
     bj_st_clear(todo);
     bj_st_bind_i64(todo, 1, to->id);
@@ -204,8 +208,8 @@ static int write_jobs(struct scripts *s, struct bj_store *store, size_t from,
     if (r < 0)
         return r;
     r = bj_db_prepare(db,
-                      "UPDATE job_more SET script_options = ?2,"
-                      " script_application = ?3 WHERE job = ?1",
+                      "UPDATE job_more SET script_options = :options,"
+                      " script_application = :application WHERE job = :job",
                       &set, err);
     if (r == 0)
         r = bj_db_prepare(

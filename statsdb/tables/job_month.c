@@ -51,10 +51,10 @@ int bj_job_months_add(struct bj_job_months *m, int64_t number, int64_t at,
 static int write_times(struct bj_st *st, int month,
                        const struct bj_job_month *of, struct bj_err *err)
 {
-    bj_st_bind_i64(st, 1, month);
-    bj_st_bind_i64(st, 2, of->at_from);
-    bj_st_bind_i64(st, 3, of->at_upto);
-    bj_st_bind_i64(st, 4, of->end_upto);
+    bj_st_set_i64(st, "month", month);
+    bj_st_set_i64(st, "at_from", of->at_from);
+    bj_st_set_i64(st, "at_upto", of->at_upto);
+    bj_st_set_i64(st, "end_upto", of->end_upto);
     return bj_st_run(st, err);
 }
 
@@ -62,7 +62,8 @@ int bj_job_months_flush(struct bj_job_months *m, struct bj_err *err)
 {
     static const char sql[] =
         "INSERT INTO job_month AS m(month, at_from, at_upto, end_upto)"
-        " VALUES(?1, ?2, ?3, ?4) ON CONFLICT(month) DO UPDATE SET"
+        " VALUES(:month, :at_from, :at_upto, :end_upto) ON CONFLICT(month)"
+        " DO UPDATE SET"
         " at_from = least(m.at_from, excluded.at_from),"
         " at_upto = greatest(m.at_upto, excluded.at_upto),"
         " end_upto = greatest(m.end_upto, excluded.end_upto)"
@@ -88,16 +89,16 @@ static int close_month(struct bj_db *db, int month, struct bj_err *err)
 {
     static const char sql[] =
         "UPDATE job_month SET end_upto = (SELECT max(\"end\") FROM job WHERE id"
-        " >= ?1 AND id < ?2) WHERE month = ?3 AND NOT EXISTS (SELECT 1 FROM job"
-        " WHERE id >= ?1 AND id < ?2 AND \"end\" IS NULL) AND EXISTS (SELECT 1"
-        " FROM job WHERE id >= ?1 AND id < ?2)";
+        " >= :first AND id < :end) WHERE month = :month AND NOT EXISTS (SELECT"
+        " 1 FROM job WHERE id >= :first AND id < :end AND \"end\" IS NULL) AND"
+        " EXISTS (SELECT 1 FROM job WHERE id >= :first AND id < :end)";
     struct bj_st *st;
     int r = bj_db_prepare(db, sql, &st, err);
     if (r < 0)
         return r;
-    bj_st_bind_i64(st, 1, bj_month_first(month));
-    bj_st_bind_i64(st, 2, bj_month_first(month + 1));
-    bj_st_bind_i64(st, 3, month);
+    bj_st_set_i64(st, "first", bj_month_first(month));
+    bj_st_set_i64(st, "end", bj_month_first(month + 1));
+    bj_st_set_i64(st, "month", month);
     r = bj_st_run(st, err);
     bj_st_finalize(st);
     return r;
@@ -136,14 +137,15 @@ static int find_old(struct bj_db *db, int64_t before_sec, int64_t *ret,
 {
     struct bj_st *st;
     int r = bj_db_prepare(db,
-                          "SELECT month FROM job_month WHERE at_upto < ?1 AND"
-                          " end_upto < ?1 AND month BETWEEN 1 AND ?2"
+                          "SELECT month FROM job_month WHERE at_upto < :before"
+                          " AND end_upto < :before AND month BETWEEN 1 AND"
+                          " :last"
                           " ORDER BY month LIMIT 1",
                           &st, err);
     if (r < 0)
         return r;
-    bj_st_bind_i64(st, 1, before_sec);
-    bj_st_bind_i64(st, 2, bj_month_of_time(before_sec) - 1);
+    bj_st_set_i64(st, "before", before_sec);
+    bj_st_set_i64(st, "last", bj_month_of_time(before_sec) - 1);
     r = bj_st_int(st, ret, err);
     bj_st_finalize(st);
     return r;
@@ -203,15 +205,17 @@ int bj_job_months_find(struct bj_db *db, int64_t at_from, int64_t at_upto,
     ret->all = !bj_job_numbers_follow(db);
     if (ret->all)
         return 0;
-    int r = bj_db_prepare(db,
-                          "SELECT month FROM job_month WHERE at_upto >= ?1 AND"
-                          " at_from <= ?2 AND end_upto >= ?3 ORDER BY month",
-                          &st, err);
+    int r =
+        bj_db_prepare(db,
+                      "SELECT month FROM job_month WHERE at_upto >= :from AND"
+                      " at_from <= :upto AND end_upto >= :end_from ORDER BY"
+                      " month",
+                      &st, err);
     if (r < 0)
         return r;
-    bj_st_bind_i64(st, 1, at_from);
-    bj_st_bind_i64(st, 2, at_upto);
-    bj_st_bind_i64(st, 3, end_from);
+    bj_st_set_i64(st, "from", at_from);
+    bj_st_set_i64(st, "upto", at_upto);
+    bj_st_set_i64(st, "end_from", end_from);
     while ((r = bj_st_row(st, err)) > 0)
         add_month(ret, (int)bj_st_get_i64(st, 0));
     bj_st_finalize(st);

@@ -5,10 +5,10 @@
 
 #include <stdio.h>
 
-static void mail_choice_copy(struct bj_st *st, int column,
+static void mail_choice_copy(struct bj_st *st, const char *column,
                              char ret[BJ_MAIL_CHOICE_MAX])
 {
-    struct bj_slice s = bj_st_get_text(st, column);
+    struct bj_slice s = bj_st_text(st, column);
     snprintf(ret, BJ_MAIL_CHOICE_MAX, "%.*s", (int)s.n, s.p ? s.p : "");
 }
 
@@ -16,9 +16,9 @@ int bj_mail_choice_read(struct bj_db *db, struct bj_slice user,
                         struct bj_mail_choice *ret, struct bj_err *err)
 {
     static const char sql[] =
-        "SELECT (SELECT choice FROM mail_choice WHERE user = ?1), coalesce("
-        "(SELECT since FROM mail_choice WHERE user = ?1), 0), (SELECT choice"
-        " FROM mail_state)";
+        "SELECT (SELECT choice FROM mail_choice WHERE user = ?1) AS choice,"
+        " coalesce((SELECT since FROM mail_choice WHERE user = ?1), 0) AS"
+        " since, (SELECT choice FROM mail_state) AS by_default";
     struct bj_st *st = NULL;
     *ret = (struct bj_mail_choice){.since = 0};
     int r = bj_db_prepare(db, sql, &st, err);
@@ -27,9 +27,9 @@ int bj_mail_choice_read(struct bj_db *db, struct bj_slice user,
     bj_st_bind_filled(st, 1, user);
     r = bj_st_row(st, err);
     if (r > 0) {
-        mail_choice_copy(st, 0, ret->choice);
-        ret->since = bj_st_get_i64(st, 1);
-        mail_choice_copy(st, 2, ret->by_default);
+        mail_choice_copy(st, "choice", ret->choice);
+        ret->since = bj_st_i64(st, "since");
+        mail_choice_copy(st, "by_default", ret->by_default);
     }
     bj_st_finalize(st);
     return r < 0 ? r : 0;
@@ -50,8 +50,9 @@ int bj_mail_choice_write(struct bj_store *s, struct bj_slice user,
                          struct bj_err *err)
 {
     static const char sql[] =
-        "INSERT INTO mail_choice(user, choice, since) VALUES(?1, ?2, ?3) ON"
-        " CONFLICT(user) DO UPDATE SET choice = ?2, since = ?3";
+        "INSERT INTO mail_choice(user, choice, since) VALUES(:user, :choice,"
+        " :now) ON CONFLICT(user) DO UPDATE SET choice = :choice, since ="
+        " :now";
     struct bj_st *st = NULL;
     if (!bj_mail_choice_is(choice))
         return bj_err_set(err, -EINVAL,
@@ -65,9 +66,9 @@ int bj_mail_choice_write(struct bj_store *s, struct bj_slice user,
         return r;
     r = bj_db_prepare(bj_store_db(s), sql, &st, err);
     if (r == 0) {
-        bj_st_bind_filled(st, 1, user);
-        bj_st_bind_filled(st, 2, choice);
-        bj_st_bind_i64(st, 3, now_sec);
+        bj_st_set_filled(st, "user", user);
+        bj_st_set_filled(st, "choice", choice);
+        bj_st_set_i64(st, "now", now_sec);
         r = bj_st_run(st, err);
     }
     bj_st_finalize(st);

@@ -12,7 +12,6 @@
 #include "base/opt_value.h"
 #include "base/save.h"
 #include "base/tz.h"
-#include "base/version.h"
 #include "report/form/when.h"
 #include "report/model/catalogue.h"
 #include "statsdb/tables/words.h"
@@ -97,12 +96,11 @@ static struct bj_letter letters[] = {
     {'u', "--user"},      {0, ""},
 };
 
-static void print_help(bool all)
+static void print_help(bool all, struct bj_buf *out)
 {
     struct bj_acct_conf conf;
     struct bj_optset sets[BJ_ACCT_SETS];
-    struct bj_buf out = {0};
-    bj_buf_str(&out,
+    bj_buf_str(out,
                "Usage: batchjob_acct [JOB | OPTION]...\n"
                "       batchjob_acct report [JOB | OPTION]...\n"
                "Prints jobs of the accounting database, the newest first, and "
@@ -113,24 +111,22 @@ static void print_help(bool all)
                "--user, --account or --month instead of jobs it prints "
                "the\nsums of the last 30 days or of that month, and the jobs "
                "that left most unused.\n\n");
-    bj_buf_str(&out, "Short options, as in sacct:");
+    bj_buf_str(out, "Short options, as in sacct:");
     for (unsigned i = 0; letters[i].letter; i++)
-        bj_buf_printf(&out, "%s-%c %s", i % 4 ? ", " : "\n  ",
-                      letters[i].letter, letters[i].option);
-    bj_buf_str(&out, "\n");
+        bj_buf_printf(out, "%s-%c %s", i % 4 ? ", " : "\n  ", letters[i].letter,
+                      letters[i].option);
+    bj_buf_str(out, "\n");
     bj_acct_conf_sets(&conf, sets);
     for (unsigned i = 0; i < BJ_ACCT_SETS; i++) {
-        bj_buf_printf(&out, "\n%s:\n", bj_acct_headings[i]);
-        bj_opt_help(&sets[i], &out);
+        bj_buf_printf(out, "\n%s:\n", bj_acct_headings[i]);
+        bj_opt_help(&sets[i], out);
     }
     if (all) {
-        bj_buf_str(&out, "\nColumns:\n\n");
-        bj_acct_columns_help(&out);
+        bj_buf_str(out, "\nColumns:\n\n");
+        bj_acct_columns_help(out);
     } else {
-        bj_buf_str(&out, "\n--help=all also lists the columns.\n");
+        bj_buf_str(out, "\n--help=all also lists the columns.\n");
     }
-    fwrite(out.p, 1, out.len, stdout);
-    bj_buf_free(&out);
 }
 
 /* --- form ------------------------------------------------------------------
@@ -520,11 +516,8 @@ int main(int argc, char **argv)
     int r = args ? bj_program_load(&conf.program, sets, BJ_ACCT_SETS, argc,
                                    args, &err)
                  : bj_err_set(&err, -ENOMEM, "options");
-    if (r == 0 && conf.program.help) {
-        print_help(strcmp(conf.program.help, "all") == 0);
-    } else if (r == 0 && conf.program.version) {
-        printf("batchjob_acct %s (%s)\n", bj_version, bj_revision);
-    } else if (r == 0) {
+    if (r == 0 &&
+        !bj_program_print(&conf.program, "batchjob_acct", print_help)) {
         bj_program_log(&conf.program);
         r = conf.report ? run_report(&conf, &err) : main_run(&conf, &err);
     }

@@ -2,7 +2,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/program.h"
-#include "base/version.h"
 #include "base/web.h"
 #include "mail/command.h"
 #include "mail/plots.h"
@@ -493,11 +492,10 @@ static int delete_user(const struct bj_statsdb_conf *c, char *const *word,
 /* --- start -----------------------------------------------------------------
  */
 
-static void print_help(bool all)
+static void print_help(bool all, struct bj_buf *out)
 {
-    struct bj_buf out = {0};
     bj_buf_str(
-        &out,
+        out,
         "Usage: batchjob_stats_db [COMMAND] [OPTION]...\n"
         "Imports the accounting of jobs into a store, a file or a database of "
         "PostgreSQL.\n\n"
@@ -516,13 +514,11 @@ static void print_help(bool all)
         "  import original FILE   jobs of batchjob_monitoring's database\n"
         "  import jobstats        jobstats' summaries in the comments of the "
         "store's jobs\n");
-    bj_buf_str(&out, bj_mail_command_help);
-    bj_buf_str(&out, "  texts         print the built-in texts of reports, as "
-                     "report.texts replaces them\n");
-    bj_buf_str(&out, "\nThe default command is run.\n");
-    bj_statsdb_conf_help(all, &out);
-    fwrite(out.p, 1, out.len, stdout);
-    bj_buf_free(&out);
+    bj_buf_str(out, bj_mail_command_help);
+    bj_buf_str(out, "  texts         print the built-in texts of reports, as "
+                    "report.texts replaces them\n");
+    bj_buf_str(out, "\nThe default command is run.\n");
+    bj_statsdb_conf_help(all, out);
 }
 
 static const struct command {
@@ -583,11 +579,8 @@ int main(int argc, char **argv)
         bj_db_own_threads();
     else
         bj_db_single_thread();
-    if (r == 0 && conf.program.help) {
-        print_help(strcmp(conf.program.help, "all") == 0);
-    } else if (r == 0 && conf.program.version) {
-        printf("batchjob_stats_db %s (%s)\n", bj_version, bj_revision);
-    } else if (r == 0) {
+    if (r == 0 &&
+        !bj_program_print(&conf.program, "batchjob_stats_db", print_help)) {
         bj_program_log(&conf.program);
         r = dispatch(&conf, word, &err);
     }

@@ -160,13 +160,19 @@ static const char jobs_sacct[] =
     "job 2 $((1700049600-1800))\n"
     "test ! -e $dir/late || job 3 $((1700049600+7200))\n";
 
-struct jump {
+/* Static, and ended by end_jump: a check that fails leaves test_jump while the
+ * daemon runs. */
+static struct jump {
     struct bj_statsdb_conf conf;
+    struct bj_cluster_conf cluster;
     struct bj_store *store;
     struct bj_daemon_stop stop;
     struct fixture f;
+    char command[128], late[128];
+    pthread_t thread;
+    bool running;
     int rc;
-};
+} jump;
 
 static void *run_daemon(void *arg)
 {
@@ -220,61 +226,69 @@ static void next_round(const struct jump *j, int64_t passed_sec,
 static void test_jump(void **state)
 {
     static char here[] = "here";
-    char command[128], late[128];
-    struct jump j = {.rc = 1};
-    pthread_t thread;
+    struct jump *j = &jump;
     (void)state;
-    fixture_open(&j.f);
-    snprintf(command, sizeof(command), "%s/sacct", j.f.dir);
-    snprintf(late, sizeof(late), "%s/late", j.f.dir);
-    FILE *file = fopen(command, "w");
+    j->rc = 1;
+    fixture_open(&j->f);
+    snprintf(j->command, sizeof(j->command), "%.100s/sacct", j->f.dir);
+    snprintf(j->late, sizeof(j->late), "%.100s/late", j->f.dir);
+    FILE *file = fopen(j->command, "w");
     assert_non_null(file);
     fputs(jobs_sacct, file);
     fclose(file);
-    assert_int_equal(chmod(command, 0700), 0);
-    struct bj_cluster_conf c = cluster(here, 1, SEC(300));
-    c.sacct = command;
-    c.slice_usec = SEC(100 * DAY);
-    c.overlap_usec = SEC(3600);
-    j.conf = (struct bj_statsdb_conf){.path = j.f.path,
-                                      .retention_usec = SEC(10 * DAY),
-                                      .cluster = &c,
-                                      .clusters = 1};
+    assert_int_equal(chmod(j->command, 0700), 0);
+    j->cluster = cluster(here, 1, SEC(300));
+    j->cluster.sacct = j->command;
+    j->cluster.slice_usec = SEC(100 * DAY);
+    j->cluster.overlap_usec = SEC(3600);
+    j->conf = (struct bj_statsdb_conf){.path = j->f.path,
+                                       .retention_usec = SEC(10 * DAY),
+                                       .cluster = &j->cluster,
+                                       .clusters = 1};
     /* Always readable: the daemon does not sleep by the real clock. */
-    j.stop = (struct bj_daemon_stop){.wake_fd = eventfd(1, EFD_CLOEXEC)};
-    j.store = store_open(&j.f);
+    j->stop.wake_fd = eventfd(1, EFD_CLOEXEC);
+    j->store = store_open(&j->f);
     testclock_set(SEC(100 * DAY), SEC(NOON));
-    assert_int_equal(pthread_create(&thread, NULL, run_daemon, &j), 0);
-    AWAIT(read_number(&j, "SELECT coalesce(max(to_sec), 0) FROM covered") ==
+    assert_int_equal(pthread_create(&j->thread, NULL, run_daemon, j), 0);
+    j->running = true;
+    AWAIT(read_number(j, "SELECT coalesce(max(to_sec), 0) FROM covered") ==
           NOON);
-    assert_int_equal(read_number(&j, "SELECT count(*) FROM job"), 2);
-    next_round(&j, 3700, NOON + 30 * DAY);
-    file = fopen(late, "w");
+    assert_int_equal(read_number(j, "SELECT count(*) FROM job"), 2);
+    next_round(j, 3700, NOON + 30 * DAY);
+    file = fopen(j->late, "w");
     assert_non_null(file);
     fclose(file);
-    next_round(&j, 3700, NOON + 7400);
-    assert_int_equal(read_number(&j, "SELECT count(*) FROM job"), 3);
-    next_round(&j, 2 * DAY, NOON + 7400 + 2 * DAY);
-    AWAIT(read_number(&j, "SELECT count(*) FROM job") == 2);
-    AWAIT(read_number(&j, "SELECT total(jobs_ended) FROM rollup_day WHERE"
-                          " id >> 37 = 2023 * 12 + 10 AND id & 31 = 15") == 2);
-    assert_int_equal(read_number(&j, "SELECT sum(jobs_ended) FROM rollup_day"),
+    next_round(j, 3700, NOON + 7400);
+    assert_int_equal(read_number(j, "SELECT count(*) FROM job"), 3);
+    next_round(j, 2 * DAY, NOON + 7400 + 2 * DAY);
+    AWAIT(read_number(j, "SELECT count(*) FROM job") == 2);
+    AWAIT(read_number(j, "SELECT total(jobs_ended) FROM rollup_day WHERE"
+                         " id >> 37 = 2023 * 12 + 10 AND id & 31 = 15") == 2);
+    assert_int_equal(read_number(j, "SELECT sum(jobs_ended) FROM rollup_day"),
                      3);
-    atomic_store(&j.stop.now, true);
-    assert_int_equal(pthread_join(thread, NULL), 0);
-    assert_int_equal(j.rc, 0);
+}
+
+static int end_jump(void **state)
+{
+    struct jump *j = &jump;
+    (void)state;
+    atomic_store(&j->stop.now, true);
+    const bool ended =
+        j->running && pthread_join(j->thread, NULL) == 0 && j->rc == 0;
     testclock_run();
-    close(j.stop.wake_fd);
-    bj_store_close(j.store);
-    unlink(command);
-    unlink(late);
-    fixture_close(&j.f);
+    close(j->stop.wake_fd);
+    bj_store_close(j->store);
+    unlink(j->command);
+    unlink(j->late);
+    fixture_close(&j->f);
+    return ended ? 0 : -1;
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pause), cmocka_unit_test(test_store_error),
-        cmocka_unit_test(test_name), cmocka_unit_test(test_jump)};
+        cmocka_unit_test(test_name),
+        cmocka_unit_test_teardown(test_jump, end_jump)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

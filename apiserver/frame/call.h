@@ -3,6 +3,7 @@
 #define BJ_APISERVER_FRAME_CALL_H
 
 #include "apiserver/access/auth.h"
+#include "apiserver/frame/endpoint_list.h"
 #include "apiserver/frame/reader.h"
 #include "base/err.h"
 #include "base/httpd.h"
@@ -58,6 +59,9 @@ struct bj_own_param {
 /* What an endpoint needs before it runs. */
 enum { BJ_NEED_STORE = 1, BJ_NEED_USER = 2 };
 
+/* Who sees a page in the menu. */
+enum bj_menu_for { BJ_MENU_ALL, BJ_MENU_COORDINATORS, BJ_MENU_ADMINS };
+
 /* One path of the API. */
 struct bj_endpoint {
     const char *path; /* as in base/httpd.h; may contain '*' */
@@ -77,6 +81,8 @@ struct bj_endpoint {
     /* Converts the document of a refusal to another form; may be NULL. */
     void (*refused)(struct bj_call *call);
     const char *to_root; /* pages: relative path to the root, "" or "../" */
+    const char *menu;    /* pages: the title in the menu; NULL: not there */
+    enum bj_menu_for menu_for;
     /* For the OpenAPI document. */
     const char *help;     /* NULL: not listed there */
     const char *type;     /* type of a response without rows; NULL: JSON */
@@ -94,21 +100,11 @@ static inline bool bj_endpoint_has_rows(const struct bj_endpoint *e)
     return e->columns;
 }
 
-/* The endpoints of the parts of the API; each table ends with path NULL. */
-extern const struct bj_endpoint bj_endpoints_status[], bj_endpoints_lists[],
-    bj_endpoints_jobs[], bj_endpoints_original[], bj_endpoints_usage[],
-    bj_endpoints_openapi[], bj_endpoints_simpod[], bj_endpoints_series[],
-    bj_endpoints_parts[], bj_endpoints_findings[], bj_endpoints_facts[],
-    bj_endpoints_pages[], bj_endpoints_page_job[], bj_endpoints_page_usage[],
-    bj_endpoints_page_person[], bj_endpoints_page_findings[],
-    bj_endpoints_page_queue[], bj_endpoints_page_compare[],
-    bj_endpoints_page_jobs[], bj_endpoints_gate[], bj_endpoints_storage[],
-    bj_endpoints_pdf[], bj_endpoints_plot[], bj_endpoints_petricore[],
-    bj_endpoints_mail[], bj_endpoints_page_support[],
-    bj_endpoints_page_management[], bj_endpoints_page_cluster[],
-    bj_endpoints_page_gpus[], bj_endpoints_page_nodes[],
-    bj_endpoints_page_node[], bj_endpoints_page_find[],
-    bj_endpoints_page_home[], bj_endpoints_applications[];
+/* The tables of endpoints; each ends with path NULL. */
+#define BJ_ENDPOINTS_DECLARED(name)                                            \
+    extern const struct bj_endpoint bj_endpoints_##name[];
+BJ_ENDPOINT_TABLES(BJ_ENDPOINTS_DECLARED)
+#undef BJ_ENDPOINTS_DECLARED
 
 /* All tables of endpoints; NULL at the end. */
 extern const struct bj_endpoint *const bj_endpoint_tables[];

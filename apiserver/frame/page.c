@@ -19,7 +19,7 @@
 #define MICRO UINT64_C(1000000)
 enum { DIGITS = 6 };
 
-static const struct bj_levels *levels_of(enum bj_page_form form)
+static const struct bj_levels *levels_of(enum bj_form form)
 {
     return bj_texts_levels(form == BJ_SHOW_MEMORY      ? BJ_LEVELS_MEMORY
                            : form == BJ_SHOW_GPU       ? BJ_LEVELS_GPU
@@ -42,8 +42,8 @@ static const char *level_of(const struct bj_levels *l, uint64_t micro)
 }
 
 /* judged: colour the percentage, and say in a word how good it is */
-static void put_percent(struct bj_buf *b, enum bj_page_form form,
-                        uint64_t micro, bool judged)
+static void put_percent(struct bj_buf *b, enum bj_form form, uint64_t micro,
+                        bool judged)
 {
     const struct bj_levels *l =
         judged && form != BJ_SHOW_PART ? levels_of(form) : NULL;
@@ -59,7 +59,7 @@ static void put_percent(struct bj_buf *b, enum bj_page_form form,
 
 /* Append a percentage of a job in a list with its findings: it has a colour
  * where a finding names it. */
-static void put_found(struct bj_buf *b, enum bj_page_form form, int64_t micro,
+static void put_found(struct bj_buf *b, enum bj_form form, int64_t micro,
                       struct bj_slice findings)
 {
     const char *of = form == BJ_SHOW_MEMORY ? "memory"
@@ -76,7 +76,7 @@ static void put_found(struct bj_buf *b, enum bj_page_form form, int64_t micro,
 
 /* Append a value of a form that is rounded; bytes are whole, other values
  * millionths. */
-static void page_put_number(struct bj_buf *b, enum bj_page_form form, int64_t v,
+static void page_put_number(struct bj_buf *b, enum bj_form form, int64_t v,
                             bool judged)
 {
     static const enum bj_value_unit units[] = {
@@ -105,7 +105,7 @@ static void page_put_number(struct bj_buf *b, enum bj_page_form form, int64_t v,
     }
 }
 
-void bj_page_amount(struct bj_buf *b, enum bj_page_form form, double v)
+void bj_page_amount(struct bj_buf *b, enum bj_form form, double v)
 {
     if (form == BJ_SHOW_BYTES)
         bj_amount(b, BJ_AMOUNT_BYTES, v);
@@ -124,38 +124,26 @@ void bj_page_time(struct bj_buf *b, int64_t sec)
                   stamp + 11);
 }
 
-/* The name of the job and its id as a link, as a name may be invisible; of a
- * job without name its id. */
-static void put_named(struct bj_buf *b, const struct bj_cell *id,
-                      const struct bj_cells *row, const char *to_root)
+/* The name of the job and its id as a link, as a name may be invisible; the id
+ * alone of a job without name, and where the name is shown beside it. */
+static void put_job(struct bj_buf *b, const struct bj_cell *id,
+                    const struct bj_cells *row, const struct bj_page_place *at)
 {
     const struct bj_cell *name = bj_cells_get(row, "name"),
                          *key = bj_cells_get(row, "key");
-    const bool has_name =
-        !bj_cell_is_empty(name) && bj_slice_trim(name->text).n > 0;
-    bj_buf_printf(b, "<a href=\"%sjobs/", to_root);
+    const bool named = !at->name_apart && !bj_cell_is_empty(name) &&
+                       bj_slice_trim(name->text).n > 0;
+    bj_buf_printf(b, "<a href=\"%sjobs/", at->to_root);
     if (key)
         bj_url_text(b, key->text);
     bj_buf_str(b, "\"><bdi>");
-    bj_html_text(b, has_name ? name->text : id->text);
+    bj_html_text(b, named ? name->text : id->text);
     bj_buf_str(b, "</bdi>");
-    if (has_name) {
+    if (named) {
         bj_buf_str(b, " <small>");
         bj_html_text(b, id->text);
         bj_buf_str(b, "</small>");
     }
-    bj_buf_str(b, "</a>");
-}
-
-static void put_link(struct bj_buf *b, const struct bj_cell *v,
-                     const struct bj_cells *row, const char *to_root)
-{
-    const struct bj_cell *key = bj_cells_get(row, "key");
-    bj_buf_printf(b, "<a href=\"%sjobs/", to_root);
-    if (key)
-        bj_url_text(b, key->text);
-    bj_buf_str(b, "\">");
-    bj_html_text(b, v->text);
     bj_buf_str(b, "</a>");
 }
 
@@ -204,7 +192,7 @@ static void put_word(struct bj_buf *b, const struct bj_cell *v)
 }
 
 /* Append a link to the list of jobs with this value. */
-static void put_filter(struct bj_buf *b, enum bj_page_form form,
+static void put_filter(struct bj_buf *b, enum bj_form form,
                        const struct bj_cell *v, const char *to_root)
 {
     static const char *const target[] = {[BJ_SHOW_USER] = "jobs?user=",
@@ -221,7 +209,7 @@ static void put_filter(struct bj_buf *b, enum bj_page_form form,
 }
 
 /* Append text, which may run in either direction. */
-static void page_put_text(struct bj_buf *b, enum bj_page_form form,
+static void page_put_text(struct bj_buf *b, enum bj_form form,
                           const struct bj_cell *v)
 {
     if (form == BJ_SHOW_STATE) {
@@ -339,7 +327,7 @@ static void put_not_charged(struct bj_buf *b, const struct bj_cells *row)
 
 /* The key of the part of the use for which a value is known; NULL: it has none.
  */
-static const char *coverage_of(enum bj_page_form form)
+static const char *coverage_of(enum bj_form form)
 {
     return form == BJ_SHOW_GPU       ? "gpu_coverage"
            : form == BJ_SHOW_PERCENT ? "cpu_coverage"
@@ -360,7 +348,7 @@ static bool is_judged(const struct bj_cells *row, const char *coverage)
 
 /* The findings of a row, for a percentage that a finding may name; NULL: the
  * row has none, or the form is another one. */
-static const struct bj_cell *findings_of(enum bj_page_form form,
+static const struct bj_cell *findings_of(enum bj_form form,
                                          const struct bj_cells *row)
 {
     return form >= BJ_SHOW_PERCENT && form <= BJ_SHOW_GPU
@@ -369,11 +357,11 @@ static const struct bj_cell *findings_of(enum bj_page_form form,
 }
 
 /* Write a cell in the form of its column; an empty one is a dash. */
-void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
+void bj_page_value(struct bj_buf *b, const struct bj_column *k,
                    const struct bj_cells *row, const struct bj_page_place *at)
 {
-    const struct bj_cell *v = bj_cells_get(row, k->key);
-    const enum bj_page_form form = k->form;
+    const struct bj_cell *v = bj_cells_get(row, k->name);
+    const enum bj_form form = bj_column_form(k);
     const char *to_root = at->to_root;
     int64_t n;
     if (bj_cell_is_empty(v))
@@ -385,13 +373,11 @@ void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
     else if (v->kind == BJ_CELL_TIME)
         bj_page_time(b, v->number);
     else if (form == BJ_SHOW_JOB)
-        put_link(b, v, row, to_root);
-    else if (form == BJ_SHOW_NAMED)
-        put_named(b, v, row, to_root);
+        put_job(b, v, row, at);
     else if (form == BJ_SHOW_FINDINGS && v->kind == BJ_CELL_TEXT)
         put_findings(b, v->text, at);
     else if (form == BJ_SHOW_GROUP && v->kind == BJ_CELL_TEXT)
-        page_put_group(b, k->key, v->text, at);
+        page_put_group(b, k->name, v->text, at);
     else if (form == BJ_SHOW_REASON && v->kind == BJ_CELL_TEXT)
         put_reason(b, v->text);
     else if (form == BJ_SHOW_MONEY)
@@ -415,9 +401,10 @@ void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
 /* --- tables ---------------------------------------------------------------*/
 
 /* The CSS class of a cell. */
-static const char *class_of(enum bj_page_form form)
+static const char *class_of(const struct bj_page_table *t,
+                            const struct bj_column *k)
 {
-    switch (form) {
+    switch (bj_column_form(k)) {
     case BJ_SHOW_SENTENCE:
     case BJ_SHOW_FACULTY:
     case BJ_SHOW_APPLICATION:
@@ -426,8 +413,6 @@ static const char *class_of(enum bj_page_form form)
         return " class=\"wrap w\"";
     case BJ_SHOW_TEXT:
         return " class=\"cut\"";
-    case BJ_SHOW_NAMED:
-        return " class=\"wrap w\"";
     case BJ_SHOW_PERCENT:
     case BJ_SHOW_MEMORY:
     case BJ_SHOW_GPU:
@@ -435,12 +420,13 @@ static const char *class_of(enum bj_page_form form)
     case BJ_SHOW_PART:
     case BJ_SHOW_GROUP:
     case BJ_SHOW_TIME:
-    case BJ_SHOW_JOB:
     case BJ_SHOW_USER:
     case BJ_SHOW_ACCOUNT:
     case BJ_SHOW_CLUSTER:
     case BJ_SHOW_NODE:
         return "";
+    case BJ_SHOW_JOB:
+        return t->at.name_apart ? "" : " class=\"wrap w\"";
     case BJ_SHOW_PARTITION:
         return " class=\"p\"";
     case BJ_SHOW_STATE:
@@ -457,30 +443,30 @@ static void put_none(struct bj_buf *b, const char *text)
 
 /* Append the title of a column as a link that sorts by it, or in the other
  * direction if the table is sorted by it already. */
-static void put_sort(const struct bj_page_table *t,
-                     const struct bj_page_column *k)
+static void put_sort(const struct bj_page_table *t, const struct bj_column *k)
 {
-    const bool now = bj_slice_eq(t->sorted, bj_slice_str(k->key));
-    bj_buf_printf(t->b,
-                  "<th scope=\"col\"%s%s><a href=\"%ssort=%s%s\">%s</a></th>",
-                  class_of(k->form),
-                  !now           ? ""
-                  : t->ascending ? " aria-sort=\"ascending\""
-                                 : " aria-sort=\"descending\"",
-                  t->link, k->key, now && !t->ascending ? "&amp;order=asc" : "",
-                  bj_local_escaped(k->title));
+    const bool now = bj_slice_eq(t->sorted, bj_slice_str(k->name));
+    bj_buf_printf(
+        t->b, "<th scope=\"col\"%s%s><a href=\"%ssort=%s%s\">%s</a></th>",
+        class_of(t, k),
+        !now           ? ""
+        : t->ascending ? " aria-sort=\"ascending\""
+                       : " aria-sort=\"descending\"",
+        t->link, k->name, now && !t->ascending ? "&amp;order=asc" : "",
+        bj_local_escaped(k->label));
 }
 
 static void page_put_head(const struct bj_page_table *t)
 {
     bj_widget_table(t->b, bj_local_escaped("Table"), "stack dense");
     bj_buf_str(t->b, "<thead><tr>");
-    for (const struct bj_page_column *k = t->columns; k->key; k++)
-        if (k->sorts && t->link)
-            put_sort(t, k);
+    for (unsigned i = 0; t->column[i]; i++)
+        if (t->link && !bj_job_is_text(t->column[i]->kind))
+            put_sort(t, t->column[i]);
         else
             bj_buf_printf(t->b, "<th scope=\"col\"%s>%s</th>",
-                          class_of(k->form), bj_local_escaped(k->title));
+                          class_of(t, t->column[i]),
+                          bj_local_escaped(t->column[i]->label));
     bj_buf_str(t->b, "</tr></thead><tbody>\n");
 }
 
@@ -494,29 +480,50 @@ static void page_put_row(void *ctx, const struct bj_cells *row)
     if (t->most > 0 && t->rows > t->most)
         return;
     bj_buf_str(t->b, "<tr>");
-    for (const struct bj_page_column *k = t->columns; k->key; k++) {
-        const struct bj_cell *v = bj_cells_get(row, k->key);
-        bool number = strstr(class_of(k->form), "n\"") != NULL;
+    for (unsigned i = 0; t->column[i]; i++) {
+        const struct bj_column *k = t->column[i];
+        const struct bj_cell *v = bj_cells_get(row, k->name);
+        bool number = strstr(class_of(t, k), "n\"") != NULL;
         bj_buf_printf(t->b, "<td%s data-l=\"%s\">",
                       !bj_cell_is_empty(v) || k->form == BJ_SHOW_FACULTY ||
                               k->form == BJ_SHOW_APPLICATION
-                          ? class_of(k->form)
+                          ? class_of(t, k)
                       : number ? " class=\"n e\""
                                : " class=\"e\"",
-                      bj_local_escaped(k->title));
+                      bj_local_escaped(k->label));
         bj_page_value(t->b, k, row, &t->at);
         bj_buf_str(t->b, "</td>");
     }
     bj_buf_str(t->b, "</tr>\n");
 }
 
+/* A name without a column, and a column without a label, are faults of the
+ * program, and fail the page. */
+static void table_choose(struct bj_page_table *t,
+                         const struct bj_column *columns,
+                         const char *const *names)
+{
+    unsigned n = 0;
+    for (; *names && n < BJ_PAGE_COLUMNS; names++) {
+        const struct bj_column *k =
+            bj_column_find(columns, bj_slice_str(*names));
+        if (k && k->label)
+            t->column[n++] = k;
+        else
+            t->b->failed = true;
+        t->at.name_apart |= strcmp(*names, "name") == 0;
+    }
+    t->b->failed |= *names != NULL;
+    t->column[n] = NULL;
+}
+
 void bj_page_table_begin(struct bj_page_table *t, struct bj_buf *b,
-                         const struct bj_page_column *columns,
-                         const char *to_root)
+                         const struct bj_column *columns,
+                         const char *const *names, const char *to_root)
 {
     t->b = b;
-    t->columns = columns;
     t->at = (struct bj_page_place){.to_root = to_root};
+    table_choose(t, columns, names);
     t->rows = t->most = 0;
     t->needs = t->link = NULL;
     t->sorted = (struct bj_slice){0};
@@ -531,10 +538,11 @@ static void put_total(void *ctx, const struct bj_cells *row)
 {
     struct bj_page_table *t = ctx;
     bj_buf_str(t->b, "</tbody><tfoot><tr>");
-    for (const struct bj_page_column *k = t->columns; k->key; k++) {
-        bj_buf_printf(t->b, "<td%s data-l=\"%s\">", class_of(k->form),
-                      bj_local_escaped(k->title));
-        if (k == t->columns)
+    for (unsigned i = 0; t->column[i]; i++) {
+        const struct bj_column *k = t->column[i];
+        bj_buf_printf(t->b, "<td%s data-l=\"%s\">", class_of(t, k),
+                      bj_local_escaped(k->label));
+        if (i == 0)
             bj_local_html(t->b, "{Total}");
         else if (k->form != BJ_SHOW_GROUP)
             bj_page_value(t->b, k, row, &t->at);
@@ -561,18 +569,19 @@ void bj_page_table_end(struct bj_page_table *t, const char *none_text)
     bj_cells_free(&t->cells);
 }
 
-void bj_page_list(struct bj_buf *b, const struct bj_page_column *columns,
+void bj_page_list(struct bj_buf *b, const char *const *names,
                   const struct bj_cells *row, const char *none_text)
 {
+    const struct bj_page_place at = {.to_root = "../"};
     bool any = false;
-    for (const struct bj_page_column *k = columns; k->key; k++) {
-        const struct bj_cell *v = bj_cells_get(row, k->key);
-        if (bj_cell_is_empty(v))
+    for (; *names; names++) {
+        const struct bj_column *k = bj_job_column(bj_slice_str(*names));
+        if (!k || bj_cell_is_empty(bj_cells_get(row, k->name)))
             continue;
         bj_buf_printf(b, "%s<div><dt>%s</dt><dd>",
                       any ? "" : "<dl class=\"facts\">",
-                      bj_local_escaped(k->title));
-        bj_page_value(b, k, row, &(struct bj_page_place){.to_root = "../"});
+                      bj_local_escaped(k->label));
+        bj_page_value(b, k, row, &at);
         bj_buf_str(b, "</dd></div>\n");
         any = true;
     }
@@ -593,34 +602,23 @@ static const char policy[] =
 /* --- the frame -------------------------------------------------------------
  */
 
-/* Append the links to the main pages; the link to this page is marked. */
-static void put_places(struct bj_call *c, const char *to_root)
+static bool in_menu(const struct bj_call *c, const struct bj_endpoint *e)
 {
-    static const struct {
-        const char *path, *name;
-        enum { ALL, COORDINATORS, ADMINS } audience;
-    } places[] = {{"home", "Home", ALL},
-                  {"jobs", "Jobs", ALL},
-                  {"queue", "Queue", ALL},
-                  {"findings", "Findings", ALL},
-                  {"usage", "Usage", ALL},
-                  {"nodes", "Nodes", ALL},
-                  {"cluster", "Cluster", ALL},
-                  {"support", "Support", COORDINATORS},
-                  {"management", "Management", COORDINATORS},
-                  {"gpus", "GPUs", ADMINS}};
-    struct bj_buf *b = &c->reply->body;
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        const char *path = c->endpoint ? c->endpoint->path : "/";
-        if ((places[i].audience != ALL && !c->identity.admin) &&
-            (places[i].audience == ADMINS || c->identity.accounts == 0))
-            continue;
-        bj_buf_printf(b, "<a href=\"%s%s\"%s>%s</a> ", to_root, places[i].path,
-                      strcmp(path + 1, places[i].path) == 0
-                          ? " aria-current=\"page\""
-                          : "",
-                      bj_local_escaped(places[i].name));
-    }
+    return e->menu &&
+           (e->menu_for == BJ_MENU_ALL || c->identity.admin ||
+            (e->menu_for == BJ_MENU_COORDINATORS && c->identity.accounts > 0));
+}
+
+/* Append the links to the main pages; the link to this page is marked. */
+static void put_menu(struct bj_call *c, const char *to_root)
+{
+    const struct bj_endpoint *const *e = c->worker->endpoint;
+    for (; *e; e++)
+        if (in_menu(c, *e))
+            bj_buf_printf(&c->reply->body, "<a href=\"%s%s\"%s>%s</a> ",
+                          to_root, (*e)->path + 1,
+                          *e == c->endpoint ? " aria-current=\"page\"" : "",
+                          bj_local_escaped((*e)->menu));
 }
 
 /* The user's name, as a link to the user's page. */
@@ -649,7 +647,7 @@ static void put_header(struct bj_call *c, const char *to_root)
         "6.5h9v3H1zM1 11h5v3H1z\"/></svg>{Batch jobs}</a>\n<nav "
         "aria-label=\"{Pages}\">",
         *to_root ? to_root : "./");
-    put_places(c, to_root);
+    put_menu(c, to_root);
     bj_local_html(b,
                   "</nav>\n<form class=\"find\" role=\"search\" "
                   "action=\"%sfind\"><input name=\"q\" type=\"search\" "

@@ -6,49 +6,10 @@
 
 #include "apiserver/frame/call.h"
 #include "base/buf.h"
+#include "statsdb/job/job_column.h"
 #include "statsdb/job/rows.h"
 
-/* The form in which a page shows a value. */
-enum bj_page_form {
-    BJ_SHOW_TEXT,
-    BJ_SHOW_SENTENCE,    /* in full, over several lines */
-    BJ_SHOW_STATE,       /* state of a job, or a severity */
-    BJ_SHOW_GROUP,       /* a group of usage, as a link to its parts */
-    BJ_SHOW_FACULTY,     /* faculty of an account; "others" if it has none */
-    BJ_SHOW_APPLICATION, /* of jobs; "not recognised" if it is unknown */
-    BJ_SHOW_JOB,         /* a link to the page of the job in the column "key" */
-    BJ_SHOW_NAMED,       /* the same with the job's name, from "name" */
-    BJ_SHOW_USER,        /* links to lists of jobs */
-    BJ_SHOW_ACCOUNT,
-    BJ_SHOW_PARTITION,
-    BJ_SHOW_CLUSTER,
-    BJ_SHOW_NODE,
-    BJ_SHOW_FINDINGS, /* names, as links to jobs with the same finding */
-    BJ_SHOW_REASON,   /* reason for waiting, in words */
-    BJ_SHOW_TIME,
-    BJ_SHOW_NUMBER,  /* exact; the forms below are rounded (base/amount.h) */
-    BJ_SHOW_SECONDS, /* 1-02:03:04 */
-    BJ_SHOW_BYTES,   /* 1.5 GiB */
-    BJ_SHOW_PERCENT, /* efficiency, with a meter: poor, fair, good */
-    BJ_SHOW_MEMORY,  /* efficiency of memory, which may be almost full */
-    BJ_SHOW_GPU,     /* efficiency of GPUs */
-    BJ_SHOW_TIME_USED,
-    BJ_SHOW_PART,
-    /* percent that is neither good nor poor */ /* part of the time limit, with
-                                                   a meter */
-    BJ_SHOW_KWH,    /* kWh as BJ_SHOW_JOULES, with the known part, from
-                       "energy_coverage" */
-    BJ_SHOW_JOULES, /* in Wh or kWh */
-    BJ_SHOW_GRAMS,  /* in g or kg */
-    BJ_SHOW_MONEY,  /* with the currency, from "currency" */
-    BJ_SHOW_ROUND   /* no unit */
-};
-
-struct bj_page_column {
-    const char *key, *title;
-    enum bj_page_form form;
-    bool sorts; /* the title is a link that sorts by this column */
-};
+enum { BJ_PAGE_COLUMNS = 32 }; /* of a table of a page, at most */
 
 /* Begin a page up to its <main>; to_root is the relative path from it to the
  * root ("" or "../").  live_sec: the script reads parts with data-live-part
@@ -71,49 +32,53 @@ struct bj_page_place {
     /* The parameters of the page that links keep: filters, and times.  Each is
      * a part of a URL, escaped for HTML, or NULL. */
     const char *filters, *times;
+    bool name_apart; /* the name of a job is shown beside its id, so the link
+                        to the job is the id alone */
 };
 
 /* Append the value of a column; a dash if it is empty. */
-void bj_page_value(struct bj_buf *b, const struct bj_page_column *k,
+void bj_page_value(struct bj_buf *b, const struct bj_column *k,
                    const struct bj_cells *row, const struct bj_page_place *at);
 
 /* Shows rows as a table: between begin and end, pass cells to the writer of
- * rows. columns end with key NULL; missing values are dashes; to_root is the
- * relative path to the root, for links to jobs; none is the text if there are
- * no rows. */
+ * rows.  columns describes the columns of the rows; names, which ends with
+ * NULL, says which of them the page shows, in order; each has a label.  Missing
+ * values are dashes; to_root is the relative path to the root, for links to
+ * jobs; none is the text if there are no rows. */
 struct bj_page_table {
     struct bj_cells cells;
     struct bj_buf *b;
-    const struct bj_page_column *columns;
+    const struct bj_column *column[BJ_PAGE_COLUMNS + 1]; /* ends with NULL */
     struct bj_page_place at;
     uint64_t rows;
     const char *needs; /* key of a value; rows without it are omitted; NULL:
                           show all rows */
     uint64_t most;     /* maximum number of rows shown; further rows are only
                           counted; 0: all */
-    /* For titles that are links: link is the page with its other parameters, to
-     * which the parameter sort is appended, or NULL: no links; sort is the
-     * column by which the page is sorted. */
+    /* For titles of numbers and times that are links: link is the page with its
+     * other parameters, to which the parameter sort is appended, or NULL: no
+     * links; sorted is the column by which the page is sorted. */
     const char *link;
     struct bj_slice sorted;
     bool ascending;
     bool has_total; /* the row of totals was written */
 };
 void bj_page_table_begin(struct bj_page_table *t, struct bj_buf *b,
-                         const struct bj_page_column *columns,
-                         const char *to_root);
+                         const struct bj_column *columns,
+                         const char *const *names, const char *to_root);
 /* Make the next row the row of totals; call it after the last other row. */
 void bj_page_table_total(struct bj_page_table *t);
 void bj_page_table_end(struct bj_page_table *t, const char *none);
 
 /* Append a number in this form. */
-void bj_page_amount(struct bj_buf *b, enum bj_page_form form, double v);
+void bj_page_amount(struct bj_buf *b, enum bj_form form, double v);
 
 /* Append a time, in UTC. */
 void bj_page_time(struct bj_buf *b, int64_t sec);
 
-/* Append one row as a list of names and values, without empty values. */
-void bj_page_list(struct bj_buf *b, const struct bj_page_column *columns,
+/* Append these columns of the row of a job as a list of labels and values,
+ * without empty values. */
+void bj_page_list(struct bj_buf *b, const char *const *names,
                   const struct bj_cells *row, const char *none);
 
 /* Convert the document of a refusal to a page. If passwords are configured and

@@ -346,18 +346,18 @@ static void map_put_row(struct bj_buf *b, const struct bj_series_work *w,
 static void map_put_axis(struct bj_buf *b, const struct bj_series_work *w)
 {
     enum { TICKS = 6 };
-    const int64_t span = (int64_t)w->s.points * w->s.step,
-                  tick = bj_chart_time_tick(span, TICKS);
+    struct bj_chart_tick tick[BJ_CHART_TICKS];
+    const unsigned n =
+        bj_chart_times(0, (int64_t)w->s.points * w->s.step, TICKS, tick);
     bj_buf_str(b, "<tr><td></td><td class=\"st\"><svg class=\"ax\" "
                   "aria-hidden=\"true\">");
-    for (int64_t t = 0; t <= span; t += tick) {
-        const double x = 100.0 * (double)t / (double)span;
-        bj_buf_printf(b, "<text x=\"%.3g%%\" y=\"13\"%s>", x,
-                      t == 0   ? ""
+    for (unsigned i = 0; i < n; i++) {
+        const double x = 100 * tick[i].at;
+        bj_buf_printf(b, "<text x=\"%.3g%%\" y=\"13\"%s>%s</text>", x,
+                      i == 0   ? ""
                       : x > 96 ? " text-anchor=\"end\""
-                               : " text-anchor=\"middle\"");
-        bj_chart_put_time_tick(b, t, tick);
-        bj_buf_str(b, "</text>");
+                               : " text-anchor=\"middle\"",
+                      tick[i].label);
     }
     bj_buf_str(b, "</svg></td><td colspan=\"2\"></td></tr>\n");
 }

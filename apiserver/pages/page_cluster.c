@@ -271,6 +271,7 @@ const struct bj_endpoint bj_endpoints_page_cluster[] = {
      .after = after_cluster,
      .refused = bj_page_refuse,
      .to_root = "",
+     .menu = "Cluster",
      .help = "Web page: nodes, CPUs and GPUs by state.",
      .type = "text/html",
      .params = MASK},

@@ -15,34 +15,32 @@
 
 enum { JOBS_MAX = 4, COMPARE = BJ_BIT(BJ_PARAM_JOB) };
 
-static const struct bj_page_column lines[] = {
-    {"display_id", "Job", BJ_SHOW_JOB, false},
-    {"state", "State", BJ_SHOW_STATE, false},
-    {"name", "Name", BJ_SHOW_TEXT, false},
-    {"user", "User", BJ_SHOW_USER, false},
-    {"account", "Account", BJ_SHOW_ACCOUNT, false},
-    {"partition", "Partition", BJ_SHOW_PARTITION, false},
-    {"start", "Started", BJ_SHOW_TIME, false},
-    {"elapsed_seconds", "Run time", BJ_SHOW_SECONDS, false},
-    {"wait_seconds", "Waited", BJ_SHOW_SECONDS, false},
-    {"time_limit_seconds", "Time limit", BJ_SHOW_SECONDS, false},
-    {"nodes", "Nodes", BJ_SHOW_NUMBER, false},
-    {"nodelist", "Node list", BJ_SHOW_TEXT, false},
-    {"cpus", "CPUs", BJ_SHOW_NUMBER, false},
-    {"cpu_efficiency_percent", "CPU efficiency", BJ_SHOW_PERCENT, false},
-    {"memory_allocated_bytes", "Memory allocated", BJ_SHOW_BYTES, false},
-    {"memory_peak_bytes", "Peak memory", BJ_SHOW_BYTES, false},
-    {"memory_efficiency_percent", "Memory efficiency", BJ_SHOW_MEMORY, false},
-    {"gpus", "GPUs", BJ_SHOW_NUMBER, false},
-    {"gpu_efficiency_percent", "GPU efficiency", BJ_SHOW_GPU, false},
-    {"cost", "Cost", BJ_SHOW_MONEY, false},
-    {"energy_joules", "Energy", BJ_SHOW_JOULES, false},
-    {"emissions_grams", "CO2e (estimate)", BJ_SHOW_GRAMS, false},
-    {"io_read_bytes", "Data read", BJ_SHOW_BYTES, false},
-    {"io_write_bytes", "Data written", BJ_SHOW_BYTES, false},
-    {"finding_names", "Findings", BJ_SHOW_FINDINGS, false},
-    {NULL, NULL, 0, false},
-};
+static const char *const lines[] = {"display_id",
+                                    "state",
+                                    "name",
+                                    "user",
+                                    "account",
+                                    "partition",
+                                    "start",
+                                    "elapsed_seconds",
+                                    "wait_seconds",
+                                    "time_limit_seconds",
+                                    "nodes",
+                                    "nodelist",
+                                    "cpus",
+                                    "cpu_efficiency_percent",
+                                    "memory_allocated_bytes",
+                                    "memory_peak_bytes",
+                                    "memory_efficiency_percent",
+                                    "gpus",
+                                    "gpu_efficiency_percent",
+                                    "cost",
+                                    "energy_joules",
+                                    "emissions_grams",
+                                    "io_read_bytes",
+                                    "io_write_bytes",
+                                    "finding_names",
+                                    NULL};
 enum {
     LINES = sizeof(lines) / sizeof(lines[0]) - 1,
     NODES = LINES,
@@ -108,8 +106,9 @@ static void compare_put_row(void *ctx, const struct bj_cells *row)
                          *nodes = bj_cells_get(row, "nodelist");
     for (unsigned i = 0; i < LINES; i++) {
         const size_t from = t->line[i].len;
-        bj_page_value(compare_cell(t, i), &lines[i], row,
-                      &(struct bj_page_place){.to_root = ""});
+        bj_page_value(
+            compare_cell(t, i), bj_job_column(bj_slice_str(lines[i])), row,
+            &(struct bj_page_place){.to_root = "", .name_apart = true});
         compare_cell_end(t, i, from);
     }
     if (!bj_cell_is_empty(id))
@@ -214,9 +213,11 @@ static void compare_put_table(struct bj_buf *b, struct compare *t)
     for (unsigned i = 0; i < ALL_LINES; i++) {
         bj_buf_printf(b, "<tr%s><th scope=\"row\">%s</th>",
                       t->jobs > 1 && !t->differs[i] ? " class=\"mute\"" : "",
-                      bj_local_escaped(i == VERDICT ? "Verdict"
-                                       : i == NODES ? "Nodes that differ"
-                                                    : lines[i].title));
+                      bj_local_escaped(
+                          i == VERDICT ? "Verdict"
+                          : i == NODES
+                              ? "Nodes that differ"
+                              : bj_job_column(bj_slice_str(lines[i]))->label));
         bj_buf_slice(b, (struct bj_slice){t->line[i].p, t->line[i].len});
         bj_buf_str(b, "</tr>\n");
         b->failed |= t->line[i].failed;

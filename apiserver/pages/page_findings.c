@@ -9,17 +9,9 @@
 
 #include <stdio.h>
 
-static const struct bj_page_column columns[] = {
-    {"severity", "Severity", BJ_SHOW_STATE, false},
-    {"display_id", "Job", BJ_SHOW_JOB, false},
-    {"finding", "Finding", BJ_SHOW_FINDINGS, false},
-    {"text", "Description", BJ_SHOW_SENTENCE, false},
-    {"user", "User", BJ_SHOW_USER, false},
-    {"account", "Account", BJ_SHOW_ACCOUNT, false},
-    {"partition", "Partition", BJ_SHOW_PARTITION, false},
-    {"end", "Ended", BJ_SHOW_TIME, false},
-    {NULL, NULL, 0, false},
-};
+static const char *const shown[] = {"severity",  "display_id", "finding",
+                                    "text",      "user",       "account",
+                                    "partition", "end",        NULL};
 
 static const struct bj_page_choice orders[] = {
     {"", "most severe first"}, {"start", "newest first"}, {NULL, NULL}};
@@ -41,7 +33,7 @@ static int findings_put_list(struct bj_call *c, const struct bj_params *p)
     struct bj_findings_end end;
     const bool newest =
         bj_slice_eq(bj_params_text(p, BJ_PARAM_SORT), BJ_SLICE("start"));
-    bj_page_table_begin(&table, b, columns, "");
+    bj_page_table_begin(&table, b, bj_finding_columns, shown, "");
     int r = bj_findings_list(c, p, &(struct bj_output){.cells = &table.cells},
                              &end);
     bj_page_table_end(&table, "No findings in this time.");
@@ -100,6 +92,7 @@ const struct bj_endpoint bj_endpoints_page_findings[] = {
      .run = on_findings,
      .refused = bj_page_refuse,
      .to_root = "",
+     .menu = "Findings",
      .help = "Web page: findings.",
      .type = "text/html",
      .params = BJ_FINDINGS_MASK},

@@ -483,30 +483,22 @@ static int home_changes(struct bj_call *c)
 /* --- lists of the user's jobs
  * -----------------------------------------------*/
 
-static const struct bj_page_column running_columns[] = {
-    {"display_id", "Job", BJ_SHOW_NAMED, false},
-    {"start", "Started", BJ_SHOW_TIME, false},
-    {"cpus", "CPUs", BJ_SHOW_NUMBER, false},
-    {"now_cpus_busy", "CPUs now", BJ_SHOW_NUMBER, false},
-    {"now_memory_bytes", "Memory now", BJ_SHOW_BYTES, false},
-    {"gpus", "GPUs", BJ_SHOW_NUMBER, false},
-    {"now_gpu_busy_percent", "GPU use now", BJ_SHOW_PART, false},
-    {"finding_names", "Findings", BJ_SHOW_FINDINGS, false},
-    {NULL, NULL, 0, false},
-};
+static const char *const running_columns[] = {"display_id",
+                                              "start",
+                                              "cpus",
+                                              "now_cpus_busy",
+                                              "now_memory_bytes",
+                                              "gpus",
+                                              "now_gpu_busy_percent",
+                                              "finding_names",
+                                              NULL};
 
-static const struct bj_page_column ended_columns[] = {
-    {"display_id", "Job", BJ_SHOW_NAMED, false},
-    {"state", "State", BJ_SHOW_STATE, false},
-    {"end", "Ended", BJ_SHOW_TIME, false},
-    {"elapsed_seconds", "Elapsed", BJ_SHOW_SECONDS, false},
-    {"cost", "Cost", BJ_SHOW_MONEY, false},
-    {"finding_names", "Findings", BJ_SHOW_FINDINGS, false},
-    {NULL, NULL, 0, false},
-};
+static const char *const ended_columns[] = {
+    "display_id", "state",         "end", "elapsed_seconds",
+    "cost",       "finding_names", NULL};
 
 static int home_list(struct bj_call *c, const struct bj_params *filters,
-                     const char *state, const struct bj_page_column *columns,
+                     const char *state, const char *const *columns,
                      const char *none)
 {
     struct bj_params p = *filters;
@@ -525,7 +517,7 @@ static int home_list(struct bj_call *c, const struct bj_params *filters,
     if (r == 0)
         r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_FIELDS), BJ_SLICE("fields"),
                           BJ_SLICE("name"));
-    bj_page_table_begin(&table, &c->reply->body, columns, "");
+    bj_page_table_begin(&table, &c->reply->body, bj_job_columns, columns, "");
     if (r == 0)
         r = bj_jobs_list(c, &p, &(struct bj_output){.cells = &table.cells},
                          &end);
@@ -779,17 +771,9 @@ static int home_mine(struct bj_call *c, struct bj_params *p)
 /* --- the admins' page
  * -------------------------------------------------------*/
 
-static const struct bj_page_column losing_columns[] = {
-    {"severity", "Severity", BJ_SHOW_STATE, false},
-    {"display_id", "Job", BJ_SHOW_NAMED, false},
-    {"text", "Description", BJ_SHOW_SENTENCE, false},
-    {"cpus", "CPUs", BJ_SHOW_NUMBER, false},
-    {"gpus", "GPUs", BJ_SHOW_NUMBER, false},
-    {"user", "User", BJ_SHOW_USER, false},
-    {"since", "Since", BJ_SHOW_TIME, false},
-    {"action", "Done", BJ_SHOW_TEXT, false},
-    {NULL, NULL, 0, false},
-};
+static const char *const losing_columns[] = {"severity", "display_id", "text",
+                                             "cpus",     "gpus",       "user",
+                                             "since",    "action",     NULL};
 
 static int home_losing(struct bj_call *c)
 {
@@ -802,7 +786,8 @@ static int home_losing(struct bj_call *c)
     p.number[BJ_PARAM_FROM] = c->now_sec - YEAR * DAY;
     int r = home_put(c, &p, words);
     bj_widget_card(&c->reply->body, "Losing time now", "support", "All");
-    bj_page_table_begin(&table, &c->reply->body, losing_columns, "");
+    bj_page_table_begin(&table, &c->reply->body, bj_finding_columns,
+                        losing_columns, "");
     if (r == 0)
         r = bj_findings_list(c, &p, &(struct bj_output){.cells = &table.cells},
                              &end);
@@ -811,28 +796,18 @@ static int home_losing(struct bj_call *c)
     return r;
 }
 
-static const struct bj_page_column gpu_columns[] = {
-    {"user", "User", BJ_SHOW_USER, false},
-    {"gpu_unused_hours", "GPU hours unused", BJ_SHOW_ROUND, false},
-    {"gpu_hours", "of", BJ_SHOW_ROUND, false},
-    {"gpu_efficiency_percent", "GPU efficiency", BJ_SHOW_GPU, false},
-    {NULL, NULL, 0, false},
-};
+static const char *const gpu_columns[] = {
+    "user", "gpu_unused_hours", "gpu_hours", "gpu_efficiency_percent", NULL};
 
-static const struct bj_page_column cpu_columns[] = {
-    {"user", "User", BJ_SHOW_USER, false},
-    {"cpu_unused_hours", "Core hours unused", BJ_SHOW_ROUND, false},
-    {"core_hours", "of", BJ_SHOW_ROUND, false},
-    {"cpu_efficiency_percent", "CPU efficiency", BJ_SHOW_PERCENT, false},
-    {NULL, NULL, 0, false},
-};
+static const char *const cpu_columns[] = {
+    "user", "cpu_unused_hours", "core_hours", "cpu_efficiency_percent", NULL};
 
 /* The users with the most unused hours; columns[1] is the order. */
-static int home_wasters(struct bj_call *c, const struct bj_page_column *columns,
+static int home_wasters(struct bj_call *c, const char *const *columns,
                         const char *title)
 {
     struct bj_params p = {.values = 0};
-    const char *words[] = {"group_by", "user", "sort", columns[1].key, NULL};
+    const char *words[] = {"group_by", "user", "sort", columns[1], NULL};
     struct bj_page_table table;
     bool cut;
     p.given[BJ_PARAM_FROM] = p.given[BJ_PARAM_TO] = true;
@@ -840,8 +815,8 @@ static int home_wasters(struct bj_call *c, const struct bj_page_column *columns,
     p.number[BJ_PARAM_TO] = c->now_sec;
     int r = home_put(c, &p, words);
     bj_widget_card(&c->reply->body, title, "support", "Support");
-    bj_page_table_begin(&table, &c->reply->body, columns, "");
-    table.needs = columns[1].key;
+    bj_page_table_begin(&table, &c->reply->body, bj_usage_columns, columns, "");
+    table.needs = columns[1];
     table.most = FEW;
     if (r == 0)
         r = bj_usage_list(c, &p, &(struct bj_output){.cells = &table.cells},
@@ -954,6 +929,7 @@ const struct bj_endpoint bj_endpoints_page_home[] = {
      .run = on_home,
      .refused = bj_page_refuse,
      .to_root = "",
+     .menu = "Home",
      .help = "Web page: what needs the user now, what to change, and the "
              "user's jobs; for admins what the cluster loses.",
      .type = "text/html",

@@ -44,12 +44,12 @@ static bool job_has_ended(const struct job_page *g)
 static void job_put_meter(struct bj_buf *b, enum bj_doc_judge judge,
                           int64_t ppm)
 {
-    static const enum bj_page_form forms[] = {
-        [BJ_DOC_NOT_JUDGED] = BJ_SHOW_PART,
-        [BJ_DOC_JUDGE_CPU] = BJ_SHOW_PERCENT,
-        [BJ_DOC_JUDGE_MEMORY] = BJ_SHOW_MEMORY,
-        [BJ_DOC_JUDGE_GPU] = BJ_SHOW_GPU,
-        [BJ_DOC_JUDGE_TIME] = BJ_SHOW_TIME_USED};
+    static const enum bj_form forms[] = {[BJ_DOC_NOT_JUDGED] = BJ_SHOW_PART,
+                                         [BJ_DOC_JUDGE_CPU] = BJ_SHOW_PERCENT,
+                                         [BJ_DOC_JUDGE_MEMORY] = BJ_SHOW_MEMORY,
+                                         [BJ_DOC_JUDGE_GPU] = BJ_SHOW_GPU,
+                                         [BJ_DOC_JUDGE_TIME] =
+                                             BJ_SHOW_TIME_USED};
     bj_page_amount(b, forms[judge], (double)ppm / 1e4);
 }
 
@@ -96,7 +96,7 @@ static void job_put_figures(struct bj_buf *b, const struct bj_doc *d)
  * known. */
 static void job_put_live(struct bj_buf *b, const struct job_page *g,
                          const char *title, const char *metric,
-                         enum bj_page_form form, const char *unit)
+                         enum bj_form form, const char *unit)
 {
     double v;
     bj_buf_printf(b, "<div><dt>%s</dt><dd>", bj_local_escaped(title));
@@ -127,7 +127,7 @@ enum {
 static const struct {
     const char *title, *outliers;
     unsigned spread;
-    enum bj_page_form form;
+    enum bj_form form;
 } job_measures[MEASURES] = {{"Run time", "Longer than twice the median",
                              BJ_SPREAD_ELAPSED, BJ_SHOW_SECONDS},
                             {"Memory", "More memory than twice the median",
@@ -481,34 +481,32 @@ static void job_free_page(struct job_page *g)
 /* --- the row of the job ----------------------------------------------------
  */
 
-static const struct bj_page_column detail_columns[] = {
-    {"state_raw", "State in the scheduler", BJ_SHOW_TEXT, false},
-    {"reason", "Reason", BJ_SHOW_TEXT, false},
-    {"exit_code", "Exit code", BJ_SHOW_NUMBER, false},
-    {"exit_signal", "Signal", BJ_SHOW_NUMBER, false},
-    {"submit", "Submitted", BJ_SHOW_TIME, false},
-    {"eligible", "Eligible", BJ_SHOW_TIME, false},
-    {"start", "Started", BJ_SHOW_TIME, false},
-    {"end", "Ended", BJ_SHOW_TIME, false},
-    {"wait_seconds", "Waited", BJ_SHOW_SECONDS, false},
-    {"suspended_seconds", "Suspended", BJ_SHOW_SECONDS, false},
-    {"restarts", "Restarts", BJ_SHOW_NUMBER, false},
-    {"priority", "Priority", BJ_SHOW_NUMBER, false},
-    {"qos", "QOS", BJ_SHOW_TEXT, false},
-    {"nodes", "Nodes", BJ_SHOW_NUMBER, false},
-    {"nodelist", "Node list", BJ_SHOW_TEXT, false},
-    {"tasks", "Tasks", BJ_SHOW_NUMBER, false},
-    {"gpu_model", "GPU model", BJ_SHOW_TEXT, false},
-    {"tres_requested", "Resources requested", BJ_SHOW_TEXT, false},
-    {"tres_allocated", "Resources allocated", BJ_SHOW_TEXT, false},
-    {"measured_nodes", "Nodes measured", BJ_SHOW_NUMBER, false},
-    {"energy_policy", "Energy attributed by", BJ_SHOW_TEXT, false},
-    {"work_dir", "Working directory", BJ_SHOW_TEXT, false},
-    {"submit_line", "Submit line", BJ_SHOW_TEXT, false},
-    {"comment", "Comment", BJ_SHOW_TEXT, false},
-    {"key", "Key", BJ_SHOW_TEXT, false},
-    {NULL, NULL, 0, false},
-};
+static const char *const detail_columns[] = {"state_raw",
+                                             "reason",
+                                             "exit_code",
+                                             "exit_signal",
+                                             "submit",
+                                             "eligible",
+                                             "start",
+                                             "end",
+                                             "wait_seconds",
+                                             "suspended_seconds",
+                                             "restarts",
+                                             "priority",
+                                             "qos",
+                                             "nodes",
+                                             "nodelist",
+                                             "tasks",
+                                             "gpu_model",
+                                             "tres_requested",
+                                             "tres_allocated",
+                                             "measured_nodes",
+                                             "energy_policy",
+                                             "work_dir",
+                                             "submit_line",
+                                             "comment",
+                                             "key",
+                                             NULL};
 
 /* Columns shown with the title. */
 static const char *const title_fields[] = {"display_id",
@@ -742,19 +740,16 @@ static void job_take_row(void *ctx, const struct bj_cells *row)
 /* --- the page --------------------------------------------------------------
  */
 
-static const struct bj_page_column step_columns[] = {
-    {"step", "Step", BJ_SHOW_TEXT, false},
-    {"name", "Name", BJ_SHOW_TEXT, false},
-    {"state", "State", BJ_SHOW_STATE, false},
-    {"start", "Started", BJ_SHOW_TIME, false},
-    {"elapsed_seconds", "Elapsed", BJ_SHOW_SECONDS, false},
-    {"cpus", "CPUs", BJ_SHOW_NUMBER, false},
-    {"nodes", "Nodes", BJ_SHOW_NUMBER, false},
-    {"cpu_efficiency_percent", "CPU efficiency", BJ_SHOW_PERCENT, false},
-    {"memory_task_peak_bytes", "Memory of the largest task", BJ_SHOW_BYTES,
-     false},
-    {NULL, NULL, 0, false},
-};
+static const char *const step_columns[] = {"step",
+                                           "name",
+                                           "state",
+                                           "start",
+                                           "elapsed_seconds",
+                                           "cpus",
+                                           "nodes",
+                                           "cpu_efficiency_percent",
+                                           "memory_task_peak_bytes",
+                                           NULL};
 
 /* Insert the steps before the details. */
 static int job_put_steps(struct bj_call *c, struct job_page *g)
@@ -762,7 +757,7 @@ static int job_put_steps(struct bj_call *c, struct job_page *g)
     struct bj_page_table table;
     struct bj_buf steps = {0};
     bj_widget_card(&steps, "Steps", NULL, NULL);
-    bj_page_table_begin(&table, &steps, step_columns, "../");
+    bj_page_table_begin(&table, &steps, bj_step_columns, step_columns, "../");
     int r = bj_parts_rows(c, BJ_PART_STEPS, g->f.job,
                           &(struct bj_output){.cells = &table.cells});
     bj_page_table_end(&table, "No steps found.");
@@ -889,17 +884,9 @@ static int job_make_page(struct bj_call *c, struct job_page *g)
 /* If several jobs have this id, list them. */
 static int job_put_choice(struct bj_call *c)
 {
-    static const struct bj_page_column columns[] = {
-        {"display_id", "Job", BJ_SHOW_JOB, false},
-        {"cluster", "Cluster", BJ_SHOW_TEXT, false},
-        {"state", "State", BJ_SHOW_STATE, false},
-        {"name", "Name", BJ_SHOW_TEXT, false},
-        {"user", "User", BJ_SHOW_TEXT, false},
-        {"submit", "Submitted", BJ_SHOW_TIME, false},
-        {"start", "Started", BJ_SHOW_TIME, false},
-        {"elapsed_seconds", "Elapsed", BJ_SHOW_SECONDS, false},
-        {NULL, NULL, 0, false},
-    };
+    static const char *const columns[] = {
+        "display_id", "cluster", "state",           "name", "user",
+        "submit",     "start",   "elapsed_seconds", NULL};
     struct bj_params p;
     struct bj_jobs_end end;
     struct bj_page_table table;
@@ -917,7 +904,8 @@ static int job_put_choice(struct bj_call *c)
     bj_local_html(&c->reply->body,
                   "<p>{Ids repeat after some time, and clusters may use the "
                   "same ones. Select one:}</p>\n");
-    bj_page_table_begin(&table, &c->reply->body, columns, "../");
+    bj_page_table_begin(&table, &c->reply->body, bj_job_columns, columns,
+                        "../");
     r = bj_jobs_list(c, &p, &(struct bj_output){.cells = &table.cells}, &end);
     bj_page_table_end(&table, "No job found with this id.");
     bj_page_close(c);

@@ -27,33 +27,31 @@ enum {
 enum of { ALL, STARTED, ENDED, RUNNING, WAITING };
 
 static const struct {
-    struct bj_page_column column;
+    const char *name;
     enum of of;
 } job_columns[] = {
-    {{"display_id", "Job", BJ_SHOW_NAMED, false}, ALL},
-    {{"state", "State", BJ_SHOW_STATE, false}, ALL},
-    {{"reason", "Why", BJ_SHOW_REASON, false}, WAITING},
-    {{"finding_names", "Findings", BJ_SHOW_FINDINGS, false}, STARTED},
-    {{"user", "User", BJ_SHOW_USER, false}, ALL},
-    {{"account", "Account", BJ_SHOW_ACCOUNT, false}, ALL},
-    {{"partition", "Partition", BJ_SHOW_PARTITION, false}, ALL},
-    {{"submit", "Submitted", BJ_SHOW_TIME, false}, WAITING},
-    {{"time_limit_seconds", "Time limit", BJ_SHOW_SECONDS, false}, WAITING},
-    {{"cpus_requested", "CPUs requested", BJ_SHOW_NUMBER, false}, WAITING},
-    {{"gpus_requested", "GPUs requested", BJ_SHOW_NUMBER, false}, WAITING},
-    {{"start", "Started", BJ_SHOW_TIME, true}, STARTED},
-    {{"elapsed_seconds", "Elapsed", BJ_SHOW_SECONDS, true}, STARTED},
-    {{"cpus", "CPUs", BJ_SHOW_NUMBER, true}, STARTED},
-    {{"gpus", "GPUs", BJ_SHOW_NUMBER, true}, STARTED},
-    {{"cpu_efficiency_percent", "CPU efficiency", BJ_SHOW_PERCENT, true},
-     ENDED},
-    {{"memory_efficiency_percent", "Memory efficiency", BJ_SHOW_MEMORY, true},
-     ENDED},
-    {{"gpu_efficiency_percent", "GPU efficiency", BJ_SHOW_GPU, true}, ENDED},
-    {{"now_cpus_busy", "CPUs now", BJ_SHOW_NUMBER, false}, RUNNING},
-    {{"now_memory_bytes", "Memory now", BJ_SHOW_BYTES, false}, RUNNING},
-    {{"now_gpu_busy_percent", "GPU use now", BJ_SHOW_PART, false}, RUNNING},
-    {{"idle_since", "Idle since", BJ_SHOW_TIME, false}, RUNNING},
+    {"display_id", ALL},
+    {"state", ALL},
+    {"reason", WAITING},
+    {"finding_names", STARTED},
+    {"user", ALL},
+    {"account", ALL},
+    {"partition", ALL},
+    {"submit", WAITING},
+    {"time_limit_seconds", WAITING},
+    {"cpus_requested", WAITING},
+    {"gpus_requested", WAITING},
+    {"start", STARTED},
+    {"elapsed_seconds", STARTED},
+    {"cpus", STARTED},
+    {"gpus", STARTED},
+    {"cpu_efficiency_percent", ENDED},
+    {"memory_efficiency_percent", ENDED},
+    {"gpu_efficiency_percent", ENDED},
+    {"now_cpus_busy", RUNNING},
+    {"now_memory_bytes", RUNNING},
+    {"now_gpu_busy_percent", RUNNING},
+    {"idle_since", RUNNING},
 };
 enum { COLUMNS = sizeof(job_columns) / sizeof(job_columns[0]) };
 
@@ -373,7 +371,7 @@ static bool only(const struct bj_params *p, const char *state)
 /* The columns of a list: without the user for users who see only their own
  * jobs. */
 static void choose_columns(struct bj_call *c, const struct bj_params *p,
-                           struct bj_page_column ret[COLUMNS + 1])
+                           const char *ret[COLUMNS + 1])
 {
     const bool running = only(p, "running"), waiting = only(p, "pending");
     const bool shown[] = {[ALL] = true,
@@ -384,9 +382,9 @@ static void choose_columns(struct bj_call *c, const struct bj_params *p,
     for (size_t i = 0; i < COLUMNS; i++)
         if (shown[job_columns[i].of] &&
             (bj_page_sees_others(c) ||
-             strcmp(job_columns[i].column.key, "user") != 0))
-            *ret++ = job_columns[i].column;
-    *ret = (struct bj_page_column){NULL, NULL, 0, false};
+             strcmp(job_columns[i].name, "user") != 0))
+            *ret++ = job_columns[i].name;
+    *ret = NULL;
 }
 
 static void jobs_day_of(int64_t sec, char ret[16])
@@ -436,8 +434,7 @@ static void put_count(struct bj_buf *b, const struct bj_jobs_end *end)
 
 static int jobs_put_list(struct bj_call *c, const struct bj_params *p,
                          const struct bj_params *list,
-                         const struct bj_page_column *columns,
-                         struct bj_jobs_end *end)
+                         const char *const *columns, struct bj_jobs_end *end)
 {
     struct bj_page_table table;
     struct bj_buf rows = {0}, link = {0};
@@ -446,7 +443,7 @@ static int jobs_put_list(struct bj_call *c, const struct bj_params *p,
                  BJ_BIT(BJ_PARAM_CURSOR) | BJ_BIT(BJ_PARAM_SORT) |
                      BJ_BIT(BJ_PARAM_ORDER));
     bj_buf_put(&link, "", 1);
-    bj_page_table_begin(&table, &rows, columns, "");
+    bj_page_table_begin(&table, &rows, bj_job_columns, columns, "");
     table.link = link.failed ? NULL : link.p;
     table.sorted = p->given[BJ_PARAM_SORT] ? bj_params_text(p, BJ_PARAM_SORT)
                                            : BJ_SLICE("start");
@@ -484,7 +481,7 @@ static int put_waiting(struct bj_call *c, const struct bj_params *p)
 {
     enum { WAITING_MAX = 5 };
     struct bj_buf *b = &c->reply->body, link = {0}, rows = {0};
-    struct bj_page_column columns[COLUMNS + 1];
+    const char *columns[COLUMNS + 1];
     struct bj_page_table table;
     struct bj_jobs_end end = {0};
     struct bj_params list = *p;
@@ -500,7 +497,7 @@ static int put_waiting(struct bj_call *c, const struct bj_params *p)
     if (r == 0)
         r = bj_params_put(c, &list, BJ_BIT(BJ_PARAM_FIELDS), BJ_SLICE("fields"),
                           BJ_SLICE("name"));
-    bj_page_table_begin(&table, &rows, columns, "");
+    bj_page_table_begin(&table, &rows, bj_job_columns, columns, "");
     if (r == 0)
         r = bj_jobs_list(c, &list, &(struct bj_output){.cells = &table.cells},
                          &end);
@@ -528,7 +525,7 @@ static int on_jobs(struct bj_call *c)
 {
     struct bj_params p, list;
     struct bj_jobs_end end = {0};
-    struct bj_page_column columns[COLUMNS + 1];
+    const char *columns[COLUMNS + 1];
     static const char *const started[] = {"running", "suspended", "ended"};
     int r = bj_params_read(c, JOBS, &p);
     if (r != 0)
@@ -576,6 +573,7 @@ const struct bj_endpoint bj_endpoints_page_jobs[] = {
      .run = on_jobs,
      .refused = bj_page_refuse,
      .to_root = "",
+     .menu = "Jobs",
      .help = "Web page: jobs.",
      .type = "text/html",
      .params = JOBS},

@@ -551,6 +551,8 @@ const struct bj_endpoint bj_endpoints_page_management[] = {
      .run = on_management,
      .refused = bj_page_refuse,
      .to_root = "",
+     .menu = "Management",
+     .menu_for = BJ_MENU_COORDINATORS,
      .help = "Web page: a month, by default the last whole one, or a time, by "
              "faculty, account, month and application.",
      .type = "text/html",

@@ -361,6 +361,7 @@ const struct bj_endpoint bj_endpoints_page_nodes[] = {
      .after = after_nodes,
      .refused = bj_page_refuse,
      .to_root = "",
+     .menu = "Nodes",
      .help = "Web page: all nodes now, and the worst of the last week.",
      .type = "text/html",
      .params = MASK},

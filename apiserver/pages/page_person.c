@@ -15,17 +15,14 @@ enum {
 };
 
 static const struct bj_column finding_columns[] = {
-    BJ_COLUMN("finding", TEXT, "r.name", ""),
-    BJ_COLUMN("severity", TEXT, "r.severity", ""),
-    BJ_COLUMN("jobs", INT, "count(*)", ""),
+    BJ_COLUMN("finding", TEXT, "r.name", "Name of the rule.",
+              .label = "Finding", .form = BJ_SHOW_FINDINGS),
+    BJ_COLUMN("severity", TEXT, "r.severity", "Severity.", .label = "Severity",
+              .form = BJ_SHOW_STATE),
+    BJ_COLUMN("jobs", INT, "count(*)", "Jobs with it.", .label = "Jobs"),
     {.name = NULL},
 };
-static const struct bj_page_column finding_titles[] = {
-    {"severity", "Severity", BJ_SHOW_STATE, false},
-    {"finding", "Finding", BJ_SHOW_FINDINGS, false},
-    {"jobs", "Jobs", BJ_SHOW_NUMBER, false},
-    {NULL, NULL, 0, false},
-};
+static const char *const shown[] = {"severity", "finding", "jobs", NULL};
 
 /* Append the filters of p, for links. */
 static void put_filters(struct bj_buf *b, const struct bj_params *p)
@@ -66,7 +63,8 @@ int bj_page_finding_counts(struct bj_call *c, const struct bj_params *p,
                      " 'critical' DESC, r.severity = 'warning' DESC,"
                      " count(*) DESC, r.name");
     put_filters(&filters, p);
-    bj_page_table_begin(&table, &c->reply->body, finding_titles, to_root);
+    bj_page_table_begin(&table, &c->reply->body, finding_columns, shown,
+                        to_root);
     table.at.filters = filters.failed || !filters.p[0] ? NULL : filters.p;
     if (r == 0)
         r = bj_table_rows(c, &q, &k, &(struct bj_output){.cells = &table.cells},

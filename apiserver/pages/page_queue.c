@@ -645,6 +645,7 @@ const struct bj_endpoint bj_endpoints_page_queue[] = {
      .run = on_queue,
      .refused = bj_page_refuse,
      .to_root = "",
+     .menu = "Queue",
      .help =
          "Web page: waiting jobs, and waiting times by partition, account and "
          "user.",

@@ -20,19 +20,9 @@ enum {
 /* --- now -------------------------------------------------------------------
  */
 
-static const struct bj_page_column running_columns[] = {
-    {"severity", "Severity", BJ_SHOW_STATE, false},
-    {"display_id", "Job", BJ_SHOW_JOB, false},
-    {"text", "Description", BJ_SHOW_SENTENCE, false},
-    {"since", "Since", BJ_SHOW_TIME, false},
-    {"action", "Done", BJ_SHOW_TEXT, false},
-    {"user", "User", BJ_SHOW_USER, false},
-    {"account", "Account", BJ_SHOW_ACCOUNT, false},
-    {"partition", "Partition", BJ_SHOW_PARTITION, false},
-    {"cpus", "CPUs", BJ_SHOW_NUMBER, false},
-    {"gpus", "GPUs", BJ_SHOW_NUMBER, false},
-    {NULL, NULL, 0, false},
-};
+static const char *const running_columns[] = {
+    "severity", "display_id", "text", "since", "action", "user",
+    "account",  "partition",  "cpus", "gpus",  NULL};
 
 static int put_running(struct bj_call *c, const struct bj_params *filters)
 {
@@ -46,7 +36,7 @@ static int put_running(struct bj_call *c, const struct bj_params *filters)
     p.number[BJ_PARAM_FROM] = c->now_sec - YEAR * DAY;
     p.number[BJ_PARAM_LIMIT] = FINDINGS;
     bj_local_html(b, "<h2>{Running jobs with findings}</h2>\n");
-    bj_page_table_begin(&table, b, running_columns, "");
+    bj_page_table_begin(&table, b, bj_finding_columns, running_columns, "");
     int r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_SORT), BJ_SLICE("sort"),
                           BJ_SLICE("cost"));
     if (r == 0)
@@ -76,18 +66,10 @@ static int put_users(struct bj_call *c, const struct bj_params *filters,
                   : r;
 }
 
-static const struct bj_page_column idle_columns[] = {
-    {"display_id", "Job", BJ_SHOW_JOB, false},
-    {"user", "User", BJ_SHOW_USER, false},
-    {"account", "Account", BJ_SHOW_ACCOUNT, false},
-    {"name", "Name", BJ_SHOW_TEXT, false},
-    {"state", "State", BJ_SHOW_STATE, false},
-    {"gpus", "GPUs", BJ_SHOW_NUMBER, false},
-    {"gpu_idle_seconds", "GPU time idle", BJ_SHOW_SECONDS, false},
-    {"gpu_efficiency_percent", "GPU efficiency", BJ_SHOW_GPU, false},
-    {"finding_names", "Findings", BJ_SHOW_FINDINGS, false},
-    {NULL, NULL, 0, false},
-};
+static const char *const idle_columns[] = {
+    "display_id",    "user", "account",          "name",
+    "state",         "gpus", "gpu_idle_seconds", "gpu_efficiency_percent",
+    "finding_names", NULL};
 
 static int put_idle_jobs(struct bj_call *c, const struct bj_params *filters)
 {
@@ -108,7 +90,8 @@ static int put_idle_jobs(struct bj_call *c, const struct bj_params *filters)
     p.number[BJ_PARAM_LIMIT] = JOBS;
     bj_local_html(&c->reply->body,
                   "<h2>{Jobs with the most idle GPU time}</h2>\n");
-    bj_page_table_begin(&table, &c->reply->body, idle_columns, "");
+    bj_page_table_begin(&table, &c->reply->body, bj_job_columns, idle_columns,
+                        "");
     if (r == 0)
         r = bj_jobs_list(c, &p, &(struct bj_output){.cells = &table.cells},
                          &end);
@@ -162,6 +145,8 @@ const struct bj_endpoint bj_endpoints_page_support[] = {
      .run = on_support,
      .refused = bj_page_refuse,
      .to_root = "",
+     .menu = "Support",
+     .menu_for = BJ_MENU_COORDINATORS,
      .help = "Web page: running jobs with findings, and who leaves most "
              "unused.",
      .type = "text/html",

@@ -8,6 +8,8 @@
 #include "report/period/period.h"
 #include "statsdb/derive/price.h"
 
+#include <string.h>
+
 enum {
     NEED = BJ_NEED_STORE | BJ_NEED_USER,
     DAY = 86400,
@@ -15,46 +17,22 @@ enum {
     ROWS_MAX = 250 /* maximum number of rows of a page */
 };
 
-/* The groups come first in each table. */
 #define GROUP_COLUMNS                                                          \
-    {"faculty", "Faculty", BJ_SHOW_FACULTY, false},                            \
-        {"cluster", "Cluster", BJ_SHOW_GROUP, false},                          \
-        {"account", "Account", BJ_SHOW_GROUP, false},                          \
-        {"user", "User", BJ_SHOW_GROUP, false},                                \
-        {"partition", "Partition", BJ_SHOW_GROUP, false},                      \
-        {"month", "Month", BJ_SHOW_GROUP, false},                              \
-    {                                                                          \
-        "day", "Day", BJ_SHOW_GROUP, false                                     \
-    }
+    "faculty", "cluster", "account", "user", "partition", "month", "day"
 #define USE_COLUMNS                                                            \
-    {"core_hours", "Core hours", BJ_SHOW_ROUND, false},                        \
-        {"cpu_efficiency_percent", "CPU efficiency", BJ_SHOW_PERCENT, false},  \
-        {"cpu_unused_hours", "Core hours unused", BJ_SHOW_ROUND, false},       \
-        {"gpu_hours", "GPU hours", BJ_SHOW_ROUND, false},                      \
-        {"gpu_efficiency_percent", "GPU efficiency", BJ_SHOW_GPU, false},      \
-        {"gpu_unused_hours", "GPU hours unused", BJ_SHOW_ROUND, false},        \
-        {"energy_kwh", "Energy", BJ_SHOW_KWH, false},                          \
-        {"emissions_grams", "CO2e (estimate)", BJ_SHOW_GRAMS, false},          \
-        {"cost", "Cost", BJ_SHOW_MONEY, false},                                \
-    {                                                                          \
-        NULL, NULL, 0, false                                                   \
-    }
+    "core_hours", "cpu_efficiency_percent", "cpu_unused_hours", "gpu_hours",   \
+        "gpu_efficiency_percent", "gpu_unused_hours", "energy_kwh",            \
+        "emissions_grams", "cost", NULL
 
-static const struct bj_page_column usage_columns[] = {
-    GROUP_COLUMNS,
-    {"jobs_ended", "Jobs ended", BJ_SHOW_NUMBER, false},
-    {"jobs_completed", "Completed", BJ_SHOW_NUMBER, false},
-    {"jobs_failed", "Failed", BJ_SHOW_NUMBER, false},
-    {"jobs_timeout", "Time limit reached", BJ_SHOW_NUMBER, false},
-    {"jobs_oom", "Out of memory", BJ_SHOW_NUMBER, false},
-    {"jobs_cancelled", "Cancelled", BJ_SHOW_NUMBER, false},
-    {"wait_mean_seconds", "Mean wait", BJ_SHOW_SECONDS, false},
-    USE_COLUMNS,
+static const char *const usage_columns[] = {
+    GROUP_COLUMNS,    "jobs_ended",        "jobs_completed",
+    "jobs_failed",    "jobs_timeout",      "jobs_oom",
+    "jobs_cancelled", "wait_mean_seconds", USE_COLUMNS,
 };
 
-static const struct bj_page_column brief_columns[] = {
+static const char *const brief_columns[] = {
     GROUP_COLUMNS,
-    {"jobs_ended", "Jobs ended", BJ_SHOW_NUMBER, false},
+    "jobs_ended",
     USE_COLUMNS,
 };
 
@@ -69,23 +47,19 @@ static bool is_grouped(const struct bj_params *p, const char *key)
     return false;
 }
 
-/* Remove the columns of groups that were not requested, and the cost if the
- * site has no prices. */
+/* Choose columns: no groups that were not requested, which come first in each
+ * table, and no cost if the site has no prices. */
 static int choose_columns(struct bj_call *c, const struct bj_params *p,
-                          const struct bj_page_column *from,
-                          struct bj_page_column *ret)
+                          const char *const *from, const char **ret)
 {
     struct bj_prices prices;
-    unsigned n = 0;
     int r = bj_prices_read(bj_reader_db(c->reader), &prices, &c->err);
-    for (unsigned i = 0; from[i].key; i++) {
-        bool wanted = i < GROUPS ? is_grouped(p, from[i].key)
-                      : from[i].form == BJ_SHOW_MONEY ? bj_prices_are(&prices)
-                                                      : true;
-        if (wanted)
-            ret[n++] = from[i];
-    }
-    ret[n].key = NULL;
+    for (unsigned i = 0; from[i]; i++)
+        if (i < GROUPS                     ? is_grouped(p, from[i])
+            : strcmp(from[i], "cost") == 0 ? bj_prices_are(&prices)
+                                           : true)
+            *ret++ = from[i];
+    *ret = NULL;
     return r;
 }
 
@@ -104,9 +78,9 @@ static void without_groups(struct bj_params *p)
 static const char *order_key(const struct bj_params *p)
 {
     const struct bj_slice name = bj_params_text(p, BJ_PARAM_SORT);
-    for (unsigned i = 0; brief_columns[i].key; i++)
-        if (bj_slice_eq(name, bj_slice_str(brief_columns[i].key)))
-            return brief_columns[i].key;
+    for (unsigned i = 0; brief_columns[i]; i++)
+        if (bj_slice_eq(name, bj_slice_str(brief_columns[i])))
+            return brief_columns[i];
     return NULL;
 }
 
@@ -114,15 +88,16 @@ static const char *order_key(const struct bj_params *p)
  * rows, and the total. */
 static int usage_put_rows(struct bj_call *c, const struct bj_params *p,
                           const struct bj_page_place *at,
-                          const struct bj_page_column *from, uint64_t most)
+                          const char *const *from, uint64_t most)
 {
-    struct bj_page_column columns[COLUMNS];
+    const char *columns[COLUMNS];
     struct bj_page_table table;
     struct bj_params all = *p;
     bool cut = false, cut_total;
     int r = choose_columns(c, p, from, columns);
     without_groups(&all);
-    bj_page_table_begin(&table, &c->reply->body, columns, at->to_root);
+    bj_page_table_begin(&table, &c->reply->body, bj_usage_columns, columns,
+                        at->to_root);
     table.at = *at;
     table.most = most ? most : ROWS_MAX;
     if (most > 0 && p->given[BJ_PARAM_SORT])
@@ -247,10 +222,13 @@ static int usage_put_table(struct bj_call *c, const struct bj_params *p)
     bj_buf_put(&filters, "", 1);
     bj_buf_put(&times, "", 1);
     c->reply->body.failed |= filters.failed || times.failed;
-    int r = filters.failed || times.failed
-                ? bj_err_set(&c->err, -ENOMEM, "usage")
-                : bj_page_usage_table(
-                      c, p, &(struct bj_page_place){"", filters.p, times.p});
+    int r =
+        filters.failed || times.failed
+            ? bj_err_set(&c->err, -ENOMEM, "usage")
+            : bj_page_usage_table(c, p,
+                                  &(struct bj_page_place){.to_root = "",
+                                                          .filters = filters.p,
+                                                          .times = times.p});
     bj_buf_free(&filters);
     bj_buf_free(&times);
     return r;
@@ -296,6 +274,7 @@ const struct bj_endpoint bj_endpoints_page_usage[] = {
      .run = on_usage,
      .refused = bj_page_refuse,
      .to_root = "",
+     .menu = "Usage",
      .help = "Web page: usage.",
      .type = "text/html",
      .params = BJ_USAGE_MASK},

@@ -63,13 +63,13 @@ bool bj_page_sees_others(const struct bj_call *c)
 }
 
 int bj_page_fields(struct bj_call *c, struct bj_params *p,
-                   const struct bj_page_column *columns)
+                   const char *const *names)
 {
     int r = bj_params_put(c, p, BJ_BIT(BJ_PARAM_FIELDS), BJ_SLICE("fields"),
                           BJ_SLICE("key"));
-    for (; columns->key && r == 0; columns++)
+    for (; *names && r == 0; names++)
         r = bj_params_put(c, p, BJ_BIT(BJ_PARAM_FIELDS), BJ_SLICE("fields"),
-                          bj_slice_str(columns->key));
+                          bj_slice_str(*names));
     return r;
 }
 

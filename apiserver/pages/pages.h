@@ -9,9 +9,10 @@
 /* May the user see jobs of other users? */
 bool bj_page_sees_others(const struct bj_call *c);
 
-/* Select the fields that columns show, and the key. 0 or a refusal. */
+/* Select the fields of jobs that a page shows, and the key.  names ends with
+ * NULL.  0 or a refusal. */
 int bj_page_fields(struct bj_call *c, struct bj_params *p,
-                   const struct bj_page_column *columns);
+                   const char *const *names);
 
 /* Set the times of a page from the dates of its form: the default is a week,
  * and the last day is included. */

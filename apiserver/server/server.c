@@ -492,6 +492,11 @@ static int start_threads(struct bj_server *s,
     return r ? bj_err_set(err, r, "threads cannot be started") : 0;
 }
 
+#define SERVER_TABLE(name) bj_endpoints_##name,
+const struct bj_endpoint *const bj_endpoint_tables[] = {
+    BJ_ENDPOINT_TABLES(SERVER_TABLE) NULL};
+#undef SERVER_TABLE
+
 static void add_endpoints(struct bj_server *s,
                           const struct bj_endpoint *const *tables)
 {

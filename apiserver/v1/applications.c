@@ -40,27 +40,34 @@ static const struct bj_column columns[] = {
     BJ_COLUMN(
         "application", TEXT, "(SELECT text FROM word WHERE id = u.application)",
         "Application; \"several\": none used half of the CPU time; null: not "
-        "recognised."),
-    BJ_COLUMN("jobs", INT, "count(*)", "Jobs that ended in the time."),
+        "recognised.",
+        .label = "Application", .form = BJ_SHOW_APPLICATION),
+    BJ_COLUMN("jobs", INT, "count(*)", "Jobs that ended in the time.",
+              .label = "Jobs ended"),
     BJ_COLUMN("core_hours", MILLI, HOURS(CORE),
-              "CPUs allocated, times hours, of the whole run of these jobs."),
+              "CPUs allocated, times hours, of the whole run of these jobs.",
+              .label = "Core hours", .form = BJ_SHOW_ROUND),
     BJ_COLUMN("cpu_used_hours", MILLI,
               "CASE WHEN sum(" KNOWN
               ") > 0 THEN " WHOLE("sum(" USED ") / 3600") " END",
               "CPU time used in hours, of jobs where it is known."),
     BJ_COLUMN(
         "cpu_efficiency_percent", PPM, PERCENT(USED " / 1000", KNOWN),
-        "CPU time used, in percent of allocated, of jobs where it is known."),
+        "CPU time used, in percent of allocated, of jobs where it is known.",
+        .label = "CPU efficiency", .form = BJ_SHOW_PERCENT),
     BJ_COLUMN("cpu_coverage", PPM, PERCENT(KNOWN, CORE),
               "Jobs with known CPU time, in percent of core_hours."),
-    BJ_COLUMN("gpu_hours", MILLI, HOURS(GPU), "GPUs allocated, times hours."),
+    BJ_COLUMN("gpu_hours", MILLI, HOURS(GPU), "GPUs allocated, times hours.",
+              .label = "GPU hours", .form = BJ_SHOW_ROUND),
     BJ_COLUMN("gpu_efficiency_percent", PPM,
               PERCENT(GPU_USED " / 1000", GPU_KNOWN),
-              "Mean use of the GPUs in percent, of jobs where it is known."),
+              "Mean use of the GPUs in percent, of jobs where it is known.",
+              .label = "GPU efficiency", .form = BJ_SHOW_GPU),
     BJ_COLUMN("gpu_coverage", PPM, PERCENT(GPU_KNOWN, GPU),
               "Jobs with known GPU use, in percent of gpu_hours."),
     BJ_COLUMN("energy_kwh", MICRO, WHOLE("sum(1.0 * u.energy_uj) / 3600000"),
-              "Energy of the jobs where it is known; null: of none."),
+              "Energy of the jobs where it is known; null: of none.",
+              .label = "Energy", .form = BJ_SHOW_KWH),
     BJ_COLUMN("energy_coverage", PPM, PERCENT(ENERGY_CORE, CORE),
               "Jobs with known energy, in percent of core_hours."),
     {.name = NULL},
@@ -106,16 +113,10 @@ static int on_applications(struct bj_call *c)
     return r;
 }
 
-static const struct bj_page_column shown[] = {
-    {"application", "Application", BJ_SHOW_APPLICATION, false},
-    {"jobs", "Jobs ended", BJ_SHOW_NUMBER, false},
-    {"core_hours", "Core hours", BJ_SHOW_ROUND, false},
-    {"cpu_efficiency_percent", "CPU efficiency", BJ_SHOW_PERCENT, false},
-    {"gpu_hours", "GPU hours", BJ_SHOW_ROUND, false},
-    {"gpu_efficiency_percent", "GPU efficiency", BJ_SHOW_GPU, false},
-    {"energy_kwh", "Energy", BJ_SHOW_KWH, false},
-    {NULL, NULL, 0, false},
-};
+static const char *const shown[] = {"application", "jobs",
+                                    "core_hours",  "cpu_efficiency_percent",
+                                    "gpu_hours",   "gpu_efficiency_percent",
+                                    "energy_kwh",  NULL};
 
 int bj_applications_page(struct bj_call *c, const struct bj_params *p)
 {
@@ -124,7 +125,7 @@ int bj_applications_page(struct bj_call *c, const struct bj_params *p)
     struct bj_page_table table;
     bool cut = false;
     int r = applications_make(c, p, &k, &q);
-    bj_page_table_begin(&table, &c->reply->body, shown, "");
+    bj_page_table_begin(&table, &c->reply->body, columns, shown, "");
     table.most = SHOWN;
     if (r == 0)
         r = bj_table_rows(c, &q, &k, &(struct bj_output){.cells = &table.cells},

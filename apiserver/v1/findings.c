@@ -81,39 +81,47 @@ static int read_span(struct bj_call *c, const struct bj_params *p,
     "(SELECT " column " FROM running_finding WHERE job = f.job AND rule ="     \
     " r.name)"
 
-static const struct bj_column finding_columns[] = {
+const struct bj_column bj_finding_columns[] = {
     BJ_COLUMN(
         "key", TEXT,
         WORD("cluster", "cluster") " || ':' || j.jobid || ':' || j.submit",
         "Key of the job."),
     BJ_COLUMN("jobid", TEXT, "CAST(j.jobid AS TEXT)", "Its jobid."),
     BJ_COLUMN("display_id", TEXT, "j.display_id",
-              "Its jobid as users know it, such as 2000_7 of an array."),
+              "Its jobid as users know it, such as 2000_7 of an array.",
+              .label = "Job", .form = BJ_SHOW_JOB),
     BJ_COLUMN("cluster", TEXT, WORD("cluster", "cluster"), "Its cluster."),
-    BJ_COLUMN("user", TEXT, WORD("user", "user"), "Its owner."),
-    BJ_COLUMN("account", TEXT, WORD("account", "account"), "Its account."),
+    BJ_COLUMN("user", TEXT, WORD("user", "user"), "Its owner.", .label = "User",
+              .form = BJ_SHOW_USER),
+    BJ_COLUMN("account", TEXT, WORD("account", "account"), "Its account.",
+              .label = "Account", .form = BJ_SHOW_ACCOUNT),
     BJ_COLUMN("partition", TEXT, WORD("partition", "partition"),
-              "Its partition or queue."),
+              "Its partition or queue.", .label = "Partition",
+              .form = BJ_SHOW_PARTITION),
     BJ_COLUMN("name", TEXT, "(SELECT text FROM jobname WHERE id = j.name)",
               "Its name."),
     BJ_COLUMN("start", TIME, "j.start", "Started."),
     BJ_COLUMN("start_ms", TIME_MS, "j.start", "The same time in milliseconds."),
-    BJ_COLUMN("end", TIME, "j.\"end\"", "Ended."),
+    BJ_COLUMN("end", TIME, "j.\"end\"", "Ended.", .label = "Ended"),
     BJ_COLUMN("end_ms", TIME_MS, "j.\"end\"", "The same time in milliseconds."),
     BJ_COLUMN("from", TIME_MS, "coalesce(j.start, nullif(j.submit, 0))",
               "Start of a link: start_ms, else the time of submission."),
     BJ_COLUMN("to", LINK_END, "j.\"end\"", "End of a link: end_ms, or now."),
-    BJ_COLUMN("cpus", INT, "j.cpus", "CPUs allocated."),
-    BJ_COLUMN("gpus", INT, "j.gpus", "GPUs allocated."),
-    BJ_COLUMN("finding", TEXT, "r.name", "Name of the rule."),
-    BJ_COLUMN("severity", TEXT, "r.severity", "Severity."),
-    BJ_COLUMN("text", TEXT, BJ_SQL_FINDING, "Description in one sentence."),
+    BJ_COLUMN("cpus", INT, "j.cpus", "CPUs allocated.", .label = "CPUs"),
+    BJ_COLUMN("gpus", INT, "j.gpus", "GPUs allocated.", .label = "GPUs"),
+    BJ_COLUMN("finding", TEXT, "r.name", "Name of the rule.",
+              .label = "Finding", .form = BJ_SHOW_FINDINGS),
+    BJ_COLUMN("severity", TEXT, "r.severity", "Severity.", .label = "Severity",
+              .form = BJ_SHOW_STATE),
+    BJ_COLUMN("text", TEXT, BJ_SQL_FINDING, "Description in one sentence.",
+              .label = "Description", .form = BJ_SHOW_SENTENCE),
     BJ_COLUMN("advice", TEXT, BJ_SQL_ADVICE, "Advice of the site."),
     BJ_COLUMN("url", TEXT, "nullif(r.url, '')", "Page with more, of the site."),
     BJ_COLUMN("value", REAL, "f.value", "Measured value."),
     BJ_COLUMN("threshold", REAL, "f.threshold", "Threshold of the rule."),
     BJ_COLUMN("since", TIME, RUNNING("since"),
-              "Of a running job: found without a break since then."),
+              "Of a running job: found without a break since then.",
+              .label = "Since"),
     BJ_COLUMN("since_ms", TIME_MS, RUNNING("since"),
               "The same in milliseconds."),
     BJ_COLUMN(
@@ -122,7 +130,8 @@ static const struct bj_column finding_columns[] = {
         " max(id) FROM running_action WHERE job = f.job AND rule = r.name))",
         "What was done last because of it, and how far that is: warn or "
         "cancel; "
-        "dry run, waiting, doing, done or failed."),
+        "dry run, waiting, doing, done or failed.",
+        .label = "Done"),
     {.name = NULL},
 };
 
@@ -390,7 +399,7 @@ static int write_items(struct bj_call *c, const struct item *item, size_t n,
     struct bj_query q = {0};
     struct bj_picked k;
     bool cut;
-    bj_picked_table(&k, finding_columns);
+    bj_picked_table(&k, bj_finding_columns);
     bj_query_sql(&q, "SELECT ");
     bj_table_select(&q, &k);
     bj_query_sql(&q, " FROM job AS j CROSS JOIN job_finding AS f CROSS JOIN"
@@ -461,7 +470,7 @@ int bj_findings_list(struct bj_call *c, const struct bj_params *p,
         r = list_by_cost(c, &q, p, &s, out, ret);
     } else if (r == 0) {
         struct bj_picked k;
-        bj_picked_table(&k, finding_columns);
+        bj_picked_table(&k, bj_finding_columns);
         bj_query_sql(&q, "SELECT ");
         bj_table_select(&q, &k);
         bj_query_sql(&q, ", j.at, j.id");
@@ -520,6 +529,6 @@ const struct bj_endpoint bj_endpoints_findings[] = {
      .run = on_findings,
      .help = "Findings of jobs: the newest jobs first, or sort=cost.",
      .params = BJ_FINDINGS_MASK,
-     .columns = finding_columns},
+     .columns = bj_finding_columns},
     {.path = NULL},
 };

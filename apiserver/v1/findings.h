@@ -16,6 +16,9 @@ enum {
                        BJ_BIT(BJ_PARAM_SORT)
 };
 
+/* The columns of findings; ends with name NULL. */
+extern const struct bj_column bj_finding_columns[];
+
 /* The end of a list. */
 struct bj_findings_end {
     char

@@ -11,6 +11,9 @@ enum bj_part {
     BJ_PART_FINDINGS
 };
 
+/* The columns of steps; ends with name NULL. */
+extern const struct bj_column bj_step_columns[];
+
 /* Write the rows of one part of a job, by the job's number in the store. The
  * caller must have checked that the user may see the job. 0 or an error of the
  * store. */

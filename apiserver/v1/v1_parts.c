@@ -14,27 +14,29 @@ enum {
 
 #define WORD(column) BJ_SQL_WORD("word", column)
 
-static const struct bj_column step_columns[] = {
+const struct bj_column bj_step_columns[] = {
     BJ_COLUMN("step", TEXT, BJ_SQL_STEP,
-              "batch, extern, interactive, or its number."),
+              "batch, extern, interactive, or its number.", .label = "Step"),
     BJ_COLUMN("name", TEXT, "(SELECT text FROM jobname WHERE id = s.name)",
-              "Name."),
+              "Name.", .label = "Name"),
     BJ_COLUMN("state", TEXT, "(SELECT name FROM state WHERE id = s.state)",
-              "State, the same for all batch systems."),
+              "State, the same for all batch systems.", .label = "State",
+              .form = BJ_SHOW_STATE),
     BJ_COLUMN("state_raw", TEXT, WORD("s.state_raw"),
               "State as the scheduler reports it."),
     BJ_COLUMN("exit_code", INT, "s.exit_code", "Exit code."),
     BJ_COLUMN("exit_signal", INT, "s.exit_signal",
               "Signal that ended the step."),
-    BJ_COLUMN("start", TIME, "s.start", "Started."),
+    BJ_COLUMN("start", TIME, "s.start", "Started.", .label = "Started"),
     BJ_COLUMN("start_ms", TIME_MS, "s.start", "The same time in milliseconds."),
     BJ_COLUMN("end", TIME, "s.\"end\"", "Ended."),
     BJ_COLUMN("end_ms", TIME_MS, "s.\"end\"", "The same time in milliseconds."),
-    BJ_COLUMN("elapsed_seconds", INT, "s.elapsed", "Run time in seconds."),
+    BJ_COLUMN("elapsed_seconds", INT, "s.elapsed", "Run time in seconds.",
+              .label = "Elapsed", .unit = BJ_UNIT_SECONDS),
     BJ_COLUMN("suspended_seconds", INT, "s.suspended",
               "Suspended time in seconds."),
-    BJ_COLUMN("cpus", INT, "s.cpus", "CPUs allocated."),
-    BJ_COLUMN("nodes", INT, "s.nodes", "Nodes allocated."),
+    BJ_COLUMN("cpus", INT, "s.cpus", "CPUs allocated.", .label = "CPUs"),
+    BJ_COLUMN("nodes", INT, "s.nodes", "Nodes allocated.", .label = "Nodes"),
     BJ_COLUMN("tasks", INT, "s.tasks", "Tasks."),
     BJ_COLUMN("nodelist", TEXT, "(SELECT text FROM hosts WHERE id = s.hosts)",
               "Node list."),
@@ -46,9 +48,11 @@ static const struct bj_column step_columns[] = {
               "CPU time in the kernel."),
     BJ_COLUMN("cpu_efficiency_percent", PPM,
               "s.cpu_usec / nullif(s.cpus * s.elapsed, 0)",
-              "CPU time used, in percent of allocated."),
+              "CPU time used, in percent of allocated.",
+              .label = "CPU efficiency", .form = BJ_SHOW_PERCENT),
     BJ_COLUMN("memory_task_peak_bytes", INT, "s.memory_task_peak_bytes",
-              "Memory of the largest task."),
+              "Memory of the largest task.",
+              .label = "Memory of the largest task", .unit = BJ_UNIT_BYTES),
     BJ_COLUMN("memory_task_peak_node", TEXT, WORD("s.peak_node"),
               "Node of that task."),
     BJ_COLUMN("memory_peak_bytes", INT, "s.memory_scheduler_peak_bytes",
@@ -121,7 +125,7 @@ static const struct {
     const char *from, *behind;
     int (*order)(struct bj_call *c, int64_t job, struct bj_query *q);
 } parts[] = {
-    [BJ_PART_STEPS] = {step_columns,
+    [BJ_PART_STEPS] = {bj_step_columns,
                        " FROM job AS b JOIN step AS s ON s.job = b.id"
                        " WHERE b.id = ",
                        " ORDER BY s.slot", NULL},
@@ -229,7 +233,7 @@ int bj_parts_rows(struct bj_call *c, enum bj_part which, int64_t job,
     }
 
 const struct bj_endpoint bj_endpoints_parts[] = {
-    OF_JOB("steps", on_steps, step_columns, "The steps of a job."),
+    OF_JOB("steps", on_steps, bj_step_columns, "The steps of a job."),
     OF_JOB("energy", on_energy, energy_columns,
            "The energy of a job by component."),
     OF_JOB("emissions", on_grams, gram_columns,

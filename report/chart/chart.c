@@ -175,17 +175,17 @@ static void chart_value_ticks(const struct bj_chart *k, struct bj_chart_axes *a)
     bj_buf_free(&b);
 }
 
-static void chart_time_ticks(const struct bj_chart *k, unsigned times,
-                             struct bj_chart_axes *a)
+unsigned bj_chart_times(int64_t since, int64_t span, unsigned most,
+                        struct bj_chart_tick ret[static BJ_CHART_TICKS])
 {
-    const int64_t since = k->from - k->start;
-    const int64_t tick = bj_chart_time_tick(a->span, times);
+    const int64_t tick = bj_chart_time_tick(span, most);
     int64_t t = since > 0 ? (since + tick - 1) / tick * tick : 0;
-    for (; a->times < BJ_CHART_TICKS && t <= since + a->span; t += tick) {
-        struct bj_chart_tick *ret = &a->time[a->times++];
-        ret->at = (double)(t - since) / (double)a->span;
-        chart_time_label(ret->label, sizeof(ret->label), t, tick);
+    unsigned n = 0;
+    for (; n < BJ_CHART_TICKS && t <= since + span; n++, t += tick) {
+        ret[n].at = (double)(t - since) / (double)span;
+        chart_time_label(ret[n].label, sizeof(ret[n].label), t, tick);
     }
+    return n;
 }
 
 struct bj_chart_axes bj_chart_axes(const struct bj_chart *k, unsigned times)
@@ -193,7 +193,7 @@ struct bj_chart_axes bj_chart_axes(const struct bj_chart *k, unsigned times)
     struct bj_chart_axes a = {.axis = bj_chart_axis(k, k->small ? 2 : 4),
                               .span = bj_chart_span(k)};
     chart_value_ticks(k, &a);
-    chart_time_ticks(k, times, &a);
+    a.times = bj_chart_times(k->from - k->start, a.span, times, a.time);
     return a;
 }
 

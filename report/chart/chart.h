@@ -123,6 +123,11 @@ struct bj_chart_axes {
     unsigned values, times;
 };
 
+/* Make the marks of an axis of time, about most: times since the start of the
+ * job, of which since seconds are before the axis.  Returns their number. */
+unsigned bj_chart_times(int64_t since, int64_t span, unsigned most,
+                        struct bj_chart_tick ret[static BJ_CHART_TICKS]);
+
 /* Make the axes of a chart, with about times marks of time. */
 struct bj_chart_axes bj_chart_axes(const struct bj_chart *k, unsigned times);
 

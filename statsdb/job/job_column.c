@@ -263,25 +263,31 @@ static const char finding_names[] =
     "FROM job_finding AS f JOIN finding_rule AS r ON r.id = f.rule "
     "WHERE f.job = j.id)";
 
-#define MADE(name, title, kind, unit, in, make, help, ...)                     \
+/* The help is last; label and form may follow, for web pages. */
+#define MADE(key, sacct, as, amount, where, function, values, ...)             \
     {                                                                          \
-        name, title, BJ_AS_##kind, 0, BJ_UNIT_##unit, in, make, {__VA_ARGS__}, \
-            help                                                               \
+        .name = key, .title = sacct, .kind = BJ_AS_##as,                       \
+        .unit = BJ_UNIT_##amount, .in = where, .make = function,               \
+        .sql = values, .help = __VA_ARGS__                                     \
     }
-#define PLAIN(name, title, kind, unit, sql, help)                              \
-    MADE(name, title, kind, unit, BJ_IN_LISTS, NULL, help, sql)
-#define MORE(name, title, kind, unit, sql, help)                               \
-    MADE(name, title, kind, unit, BJ_ON_REQUEST, NULL, help, sql)
-#define WORD(name, title, word, unit, sql, help)                               \
+#define PLAIN(name, title, kind, unit, sql, ...)                               \
+    MADE(name, title, kind, unit, BJ_IN_LISTS, NULL, BJ_VALUES(sql),           \
+         __VA_ARGS__)
+#define MORE(name, title, kind, unit, sql, ...)                                \
+    MADE(name, title, kind, unit, BJ_ON_REQUEST, NULL, BJ_VALUES(sql),         \
+         __VA_ARGS__)
+#define TEXT_OF(key, sacct, as, dictionary, amount, where, value, ...)         \
     {                                                                          \
-        name, title, BJ_AS_WORD, BJ_WORD_##word, BJ_UNIT_##unit, BJ_IN_LISTS,  \
-            NULL, {sql}, help                                                  \
+        .name = key, .title = sacct, .kind = BJ_AS_##as,                       \
+        .word = BJ_WORD_##dictionary, .unit = BJ_UNIT_##amount, .in = where,   \
+        .sql = {value}, .help = __VA_ARGS__                                    \
     }
-#define OWNER(name, title, kind, word, unit, help)                             \
-    {                                                                          \
-        name, title, BJ_AS_##kind, BJ_WORD_##word, BJ_UNIT_##unit,             \
-            BJ_IN_LISTS, NULL, {"j.owner"}, help                               \
-    }
+#define WORD(name, title, word, unit, sql, ...)                                \
+    TEXT_OF(name, title, WORD, word, unit, BJ_IN_LISTS, sql, __VA_ARGS__)
+#define MORE_WORD(name, title, unit, sql, ...)                                 \
+    TEXT_OF(name, title, WORD, OTHER, unit, BJ_ON_REQUEST, sql, __VA_ARGS__)
+#define OWNER(name, title, kind, word, unit, ...)                              \
+    TEXT_OF(name, title, kind, word, unit, BJ_IN_LISTS, "j.owner", __VA_ARGS__)
 
 /* What a running job used in the last minutes (table job_part), if that is
  * known of each node or GPU. */
@@ -298,15 +304,18 @@ static const char finding_names[] =
 
 const struct bj_column bj_job_columns[] = {
     MADE("key", "Key", KEY, NONE, BJ_IN_LISTS, NULL,
-         "Unique key of one run of a job: cluster:jobid:submit.", "j.cluster",
-         "j.jobid", "j.submit"),
-    WORD("cluster", "Cluster", CLUSTER, NONE, "j.cluster", "Cluster."),
+         BJ_VALUES("j.cluster", "j.jobid", "j.submit"),
+         "Unique key of one run of a job: cluster:jobid:submit.",
+         .label = "Key"),
+    WORD("cluster", "Cluster", CLUSTER, NONE, "j.cluster", "Cluster.",
+         .label = "Cluster", .form = BJ_SHOW_CLUSTER),
     WORD("batch_system", "BatchSystem", SYSTEM, NONE, "j.cluster",
          "Batch system: slurm, pbs or lsf."),
     PLAIN("jobid", "JobIDRaw", TEXT, NONE, "j.jobid",
           "The scheduler's own id, as in cgroups and metrics."),
     PLAIN("display_id", "JobID", TEXT, NONE, "j.display_id",
-          "Id as people write it: 4711, 4711_3, 4711+1."),
+          "Id as people write it: 4711, 4711_3, 4711+1.", .label = "Job",
+          .form = BJ_SHOW_JOB),
     PLAIN("sluid", "SLUID", TEXT, NONE, "j.sluid",
           "Slurm's unique id of the run."),
     PLAIN("array_job_id", "ArrayJobID", INT, NONE, "j.array_job_id",
@@ -317,47 +326,58 @@ const struct bj_column bj_job_columns[] = {
           "Id of the leader of a heterogeneous job."),
     PLAIN("het_offset", "HetJobOffset", INT, NONE, "m.het_offset",
           "Index in the heterogeneous job."),
-    WORD("name", "JobName", NAME, FREE, "j.name", "Name."),
-    WORD("user", "User", USER, FREE, "j.user", "Owner."),
+    WORD("name", "JobName", NAME, FREE, "j.name", "Name.", .label = "Name"),
+    WORD("user", "User", USER, FREE, "j.user", "Owner.", .label = "User",
+         .form = BJ_SHOW_USER),
     OWNER("uid", "UID", WORD_INT, UID, NONE, "User id of the owner."),
     OWNER("group", "Group", WORD, GROUP, FREE, "Group of the owner."),
     OWNER("gid", "GID", WORD_INT, GID, NONE, "Group id of the owner."),
-    WORD("account", "Account", ACCOUNT, FREE, "j.account", "Account."),
+    WORD("account", "Account", ACCOUNT, FREE, "j.account", "Account.",
+         .label = "Account", .form = BJ_SHOW_ACCOUNT),
     WORD("project", "Project", OTHER, FREE, "m.project", "Project."),
     WORD("wckey", "WCKey", OTHER, FREE, "m.wckey", "Workload key."),
     WORD("partition", "Partition", PARTITION, FREE, "j.partition",
-         "Partition or queue."),
-    WORD("qos", "QOS", QOS, FREE, "j.qos", "Quality of service."),
+         "Partition or queue.", .label = "Partition",
+         .form = BJ_SHOW_PARTITION),
+    WORD("qos", "QOS", QOS, FREE, "j.qos", "Quality of service.",
+         .label = "QOS"),
     WORD("state", "State", STATE, NONE, "j.state",
-         "State, in the same words for all batch systems."),
+         "State, in the same words for all batch systems.", .label = "State",
+         .form = BJ_SHOW_STATE),
     WORD("state_raw", "StateRaw", OTHER, FREE, "j.state_raw",
-         "State as the scheduler reports it."),
+         "State as the scheduler reports it.",
+         .label = "State in the scheduler"),
     WORD("reason", "Reason", OTHER, FREE, "j.reason",
-         "Reason the scheduler reports for the state."),
+         "Reason the scheduler reports for the state.", .label = "Reason",
+         .form = BJ_SHOW_REASON),
     MADE("exit_code", "ExitCode", INT, NONE, BJ_IN_LISTS, make_ended,
-         "Exit code of a job that ended.", "j.exit_code", "j.\"end\""),
+         BJ_VALUES("j.exit_code", "j.\"end\""),
+         "Exit code of a job that ended.", .label = "Exit code"),
     MADE("exit_signal", "ExitSignal", INT, NONE, BJ_IN_LISTS, make_ended,
-         "Signal that ended the job; 0 for none.", "j.exit_signal",
-         "j.\"end\""),
+         BJ_VALUES("j.exit_signal", "j.\"end\""),
+         "Signal that ended the job; 0 for none.", .label = "Signal"),
     PLAIN("cancelled_by", "CancelledBy", INT, NONE, "m.cancelled_by",
           "User id of the user who cancelled it."),
     WORD("failed_node", "FailedNode", OTHER, NONE, "m.failed_node",
          "Node whose failure ended it."),
     PLAIN("restarts", "Restarts", INT, COUNT, "j.restarts",
-          "Times it was requeued."),
-    PLAIN("priority", "Priority", INT, COUNT, "j.priority", "Priority."),
+          "Times it was requeued.", .label = "Restarts"),
+    PLAIN("priority", "Priority", INT, COUNT, "j.priority", "Priority.",
+          .label = "Priority"),
     MADE("submit", "Submit", TIME, NONE, BJ_IN_LISTS, make_stamp,
-         "Time of submission.", BJ_SQL_SUBMIT),
+         BJ_VALUES(BJ_SQL_SUBMIT), "Time of submission.", .label = "Submitted"),
     MADE("submit_ms", NULL, TIME_MS, NONE, BJ_IN_LISTS, make_stamp,
-         "Time of submission, in milliseconds since 1970.", BJ_SQL_SUBMIT),
+         BJ_VALUES(BJ_SQL_SUBMIT),
+         "Time of submission, in milliseconds since 1970."),
     PLAIN("eligible", "Eligible", TIME, NONE, "j.eligible",
-          "Time at which it became eligible to start."),
+          "Time at which it became eligible to start.", .label = "Eligible"),
     PLAIN("eligible_ms", NULL, TIME_MS, NONE, "j.eligible",
           "Time at which it became eligible, in milliseconds since 1970."),
-    PLAIN("start", "Start", TIME, NONE, "j.start", "Start time."),
+    PLAIN("start", "Start", TIME, NONE, "j.start", "Start time.",
+          .label = "Started"),
     PLAIN("start_ms", NULL, TIME_MS, NONE, "j.start",
           "Start time in milliseconds since 1970."),
-    PLAIN("end", "End", TIME, NONE, "j.\"end\"", "End time."),
+    PLAIN("end", "End", TIME, NONE, "j.\"end\"", "End time.", .label = "Ended"),
     PLAIN("end_ms", NULL, TIME_MS, NONE, "j.\"end\"",
           "End time in milliseconds since 1970."),
     PLAIN("from", NULL, TIME_MS, NONE, "coalesce(j.start, nullif(j.submit, 0))",
@@ -365,164 +385,157 @@ const struct bj_column bj_job_columns[] = {
     PLAIN("to", NULL, LINK_END, NONE, "j.\"end\"",
           "End of a link to Grafana: end_ms, or now."),
     MADE("wait_seconds", "Wait", INT, SECONDS, BJ_IN_LISTS, make_wait,
-         "Time from eligible to start.", "j.start", "j.eligible", "j.submit"),
+         BJ_VALUES("j.start", "j.eligible", "j.submit"),
+         "Time from eligible to start.", .label = "Waited"),
     PLAIN("elapsed_seconds", "Elapsed", INT, SECONDS, "j.elapsed",
           "Run time without suspension; of a running job until the last "
-          "import, in batchjob_acct until now."),
+          "import, in batchjob_acct until now.",
+          .label = "Elapsed"),
     PLAIN("suspended_seconds", "Suspended", INT, SECONDS, "j.suspended",
-          "Time it was suspended."),
+          "Time it was suspended.", .label = "Suspended"),
     PLAIN("time_limit_seconds", "Timelimit", LIMIT, SECONDS, "j.time_limit",
-          "Time limit; null where there is none."),
+          "Time limit; null where there is none.", .label = "Time limit"),
     MADE("time_limit_unlimited", NULL, BOOL, NONE, BJ_ON_REQUEST,
-         make_unlimited, "Whether the job has no time limit.", "j.time_limit"),
-    PLAIN("cpus", "NCPUS", INT, COUNT, "j.cpus", "Allocated CPUs."),
+         make_unlimited, BJ_VALUES("j.time_limit"),
+         "Whether the job has no time limit."),
+    PLAIN("cpus", "NCPUS", INT, COUNT, "j.cpus", "Allocated CPUs.",
+          .label = "CPUs"),
     PLAIN("cpus_requested", "ReqCPUS", INT, COUNT, "j.cpus_requested",
-          "Requested CPUs."),
-    PLAIN("nodes", "NNodes", INT, COUNT, "j.nodes", "Allocated nodes."),
-    PLAIN("tasks", "NTasks", INT, COUNT, "j.tasks", "Tasks."),
-    PLAIN("gpus", "NGPUs", INT, COUNT, "j.gpus", "Allocated GPUs."),
+          "Requested CPUs.", .label = "CPUs requested"),
+    PLAIN("nodes", "NNodes", INT, COUNT, "j.nodes", "Allocated nodes.",
+          .label = "Nodes"),
+    PLAIN("tasks", "NTasks", INT, COUNT, "j.tasks", "Tasks.", .label = "Tasks"),
+    PLAIN("gpus", "NGPUs", INT, COUNT, "j.gpus", "Allocated GPUs.",
+          .label = "GPUs"),
     MORE("gpus_requested", "ReqGPUS", INT, COUNT, GPUS_REQUESTED,
-         "Requested GPUs."),
+         "Requested GPUs.", .label = "GPUs requested"),
     PLAIN("gpu_model", "GPUModel", TEXT, FREE, gpu_model,
           "Model of its GPUs (one of several) as the driver reports it, else "
-          "the scheduler's type."),
+          "the scheduler's type.",
+          .label = "GPU model"),
     WORD("nodelist", "NodeList", HOSTS, FREE, "j.hosts",
-         "Names of the allocated nodes."),
+         "Names of the allocated nodes.", .label = "Node list"),
     PLAIN("memory_requested_bytes", "ReqMem", INT, BYTES,
           "j.memory_requested_bytes", "Requested memory of the whole job."),
     PLAIN("memory_allocated_bytes", "AllocMem", INT, BYTES,
-          "j.memory_allocated_bytes", "Allocated memory of the whole job."),
+          "j.memory_allocated_bytes", "Allocated memory of the whole job.",
+          .label = "Memory allocated"),
     WORD("tres_requested", "ReqTRES", TRES, FREE, "j.tres_requested",
-         "Requested resources as the scheduler reports them."),
+         "Requested resources as the scheduler reports them.",
+         .label = "Resources requested"),
     WORD("tres_allocated", "AllocTRES", TRES, FREE, "j.tres_allocated",
-         "Allocated resources as the scheduler reports them."),
+         "Allocated resources as the scheduler reports them.",
+         .label = "Resources allocated"),
     MADE("cpu_allocated_seconds", "CPUTime", INT, SECONDS, BJ_IN_LISTS,
-         make_held,
+         make_held, BJ_VALUES("j.cpus", "j.elapsed", "j.cpu_sec"),
          "Allocated CPU time: CPUs times run time, over all sizes of a resized"
-         " job.",
-         "j.cpus", "j.elapsed", "j.cpu_sec"),
+         " job."),
     MADE("gpu_allocated_seconds", "GPUTime", INT, SECONDS, BJ_ON_REQUEST,
-         make_held,
+         make_held, BJ_VALUES("j.gpus", "j.elapsed", "j.gpu_sec"),
          "Allocated GPU time: GPUs times run time, over all sizes of a resized"
-         " job.",
-         "j.gpus", "j.elapsed", "j.gpu_sec"),
+         " job."),
     MADE("memory_allocated_mib_seconds", "MemTime", INT, COUNT, BJ_ON_REQUEST,
          make_held,
+         BJ_VALUES("j.memory_allocated_bytes >> 20", "j.elapsed",
+                   "j.memory_mib_sec"),
          "Allocated memory in MiB times run time, over all sizes of a resized"
-         " job.",
-         "j.memory_allocated_bytes >> 20", "j.elapsed", "j.memory_mib_sec"),
+         " job."),
     MADE("cpu_used_seconds", "TotalCPU", MICRO, SECONDS, BJ_IN_LISTS,
-         make_cpu_used, "CPU time used; measured, else from accounting.",
-         "u.cpu_usec", "u.cpu_efficiency_source", "j.cpu_usec"),
+         make_cpu_used,
+         BJ_VALUES("u.cpu_usec", "u.cpu_efficiency_source", "j.cpu_usec"),
+         "CPU time used; measured, else from accounting."),
     PLAIN("cpu_system_seconds", "SystemCPU", MICRO, SECONDS,
           "j.cpu_system_usec", "CPU time in the kernel, from accounting."),
     MADE("cpu_efficiency_percent", "CPUEff", PPM, PERCENT, BJ_IN_LISTS,
-         make_cpu_efficiency,
+         make_cpu_efficiency, BJ_VALUES(CPU_EFFICIENCY),
          "CPU time used in percent of that allocated; measured, else from "
          "accounting. It exceeds 100 where hardware threads do not count.",
-         CPU_EFFICIENCY),
+         .label = "CPU efficiency", .form = BJ_SHOW_PERCENT),
     MADE("cpu_efficiency_source", "CPUEffSource", SOURCE, NONE, BJ_ON_REQUEST,
-         make_cpu_source,
-         "Source of cpu_efficiency_percent: nodes, prometheus or scheduler.",
-         CPU_EFFICIENCY),
+         make_cpu_source, BJ_VALUES(CPU_EFFICIENCY),
+         "Source of cpu_efficiency_percent: nodes, prometheus or scheduler."),
     PLAIN("memory_task_peak_bytes", "MaxRSS", INT, BYTES,
           "j.memory_task_peak_bytes",
           "Highest memory of the largest task, from accounting."),
     MADE("memory_peak_bytes", "PeakMem", INT, BYTES, BJ_IN_LISTS, make_peak,
+         BJ_VALUES(MEMORY_PEAK),
          "Highest memory that the job held, without page cache; measured, "
          "else from accounting.",
-         MEMORY_PEAK),
+         .label = "Peak memory"),
     MADE("memory_peak_sampled", "PeakMemSampled", BOOL, NONE, BJ_ON_REQUEST,
-         make_peak_sampled,
+         make_peak_sampled, BJ_VALUES(MEMORY_PEAK),
          "Whether memory_peak_bytes is only the largest sample, because the "
-         "kernels of the nodes keep no peak; null: it was not measured.",
-         MEMORY_PEAK),
+         "kernels of the nodes keep no peak; null: it was not measured."),
     MADE("memory_peak_charged", "PeakMemCharged", BOOL, NONE, BJ_ON_REQUEST,
          make_peak_charged,
+         BJ_VALUES(MEMORY_PEAK, "u.memory_held_peak_charged"),
          "Whether memory_peak_bytes may contain page cache, because it was "
-         "charged before the first sample of a node; null: that is not known.",
-         MEMORY_PEAK, "u.memory_held_peak_charged"),
+         "charged before the first sample of a node; null: that is not known."),
     MORE("memory_charged_peak_bytes", "ChargedPeakMem", INT, BYTES,
          "u.memory_charged_peak_bytes",
          "Highest memory charged to the job, page cache included; measured."),
     MADE("memory_efficiency_percent", "MemEff", PPM, PERCENT, BJ_IN_LISTS,
-         make_memory_efficiency,
+         make_memory_efficiency, BJ_VALUES(MEMORY_EFFICIENCY),
          "Highest memory held in percent of that allocated; measured, else "
          "from accounting.",
-         MEMORY_EFFICIENCY),
-    MADE("memory_efficiency_source", "MemEffSource", SOURCE, NONE,
-         BJ_ON_REQUEST, make_memory_source,
-         "Source of memory_efficiency_percent: nodes, prometheus or scheduler.",
-         MEMORY_EFFICIENCY),
+         .label = "Memory efficiency", .form = BJ_SHOW_MEMORY),
+    MADE(
+        "memory_efficiency_source", "MemEffSource", SOURCE, NONE, BJ_ON_REQUEST,
+        make_memory_source, BJ_VALUES(MEMORY_EFFICIENCY),
+        "Source of memory_efficiency_percent: nodes, prometheus or scheduler."),
     MADE("time_efficiency_percent", "TimeEff", PPM, PERCENT, BJ_IN_LISTS,
          make_time_efficiency,
-         "Run time in percent of the time limit; none if it never started.",
-         "j.time_limit", "j.elapsed", "j.\"end\"", "j.start"),
+         BJ_VALUES("j.time_limit", "j.elapsed", "j.\"end\"", "j.start"),
+         "Run time in percent of the time limit; none if it never started."),
     MADE("energy_joules", "Energy", MICRO, JOULES, BJ_IN_LISTS, make_energy,
-         "Energy; measured on all its nodes, else from accounting.", ENERGY),
+         BJ_VALUES(ENERGY),
+         "Energy; measured on all its nodes, else from accounting.",
+         .label = "Energy"),
     MADE("energy_source", "EnergySource", SOURCE, NONE, BJ_ON_REQUEST,
-         make_energy_source,
-         "Source of energy_joules: nodes, prometheus or scheduler.", ENERGY),
+         make_energy_source, BJ_VALUES(ENERGY),
+         "Source of energy_joules: nodes, prometheus or scheduler."),
     MADE("energy_partial", "EnergyPartial", BOOL, NONE, BJ_ON_REQUEST,
-         make_energy_partial,
+         make_energy_partial, BJ_VALUES(ENERGY, "u.energy_other_uj"),
          "Whether energy_joules is that of components alone, such as "
          "processors and memory, because no meter measured the whole nodes; "
-         "null: it was not measured.",
-         ENERGY, "u.energy_other_uj"),
+         "null: it was not measured."),
     MORE("energy_scheduler_joules", "EnergyScheduler", INT, JOULES,
          "j.energy_scheduler_joules", "Energy as the scheduler reports it."),
     PLAIN("read_bytes", "DiskRead", INT, BYTES, "j.read_bytes",
           "Bytes read, from accounting."),
     PLAIN("write_bytes", "DiskWrite", INT, BYTES, "j.write_bytes",
           "Bytes written, from accounting."),
-    PLAIN("work_dir", "WorkDir", TEXT, FREE, "j.work_dir",
-          "Working directory."),
+    PLAIN("work_dir", "WorkDir", TEXT, FREE, "j.work_dir", "Working directory.",
+          .label = "Working directory"),
     PLAIN("submit_line", "SubmitLine", TEXT, FREE, "m.submit_line",
-          "Command that submitted it."),
+          "Command that submitted it.", .label = "Submit line"),
     MORE(
         "script_options", "ScriptOptions", TEXT, FREE,
         "nullif(m.script_options, '')",
         "Options of the batch script that request amounts, each with its line; "
         "none: it has none, null: the script is not known."),
-    {"application",
-     "Application",
-     BJ_AS_WORD,
-     BJ_WORD_OTHER,
-     BJ_UNIT_NONE,
-     BJ_ON_REQUEST,
-     NULL,
-     {"u.application"},
-     "Application that an ended job ran, by the site's table of programs; "
-     "null: not recognised."},
+    MORE_WORD(
+        "application", "Application", NONE, "u.application",
+        "Application that an ended job ran, by the site's table of programs; "
+        "null: not recognised."),
     MORE("application_by", "ApplicationBy", TEXT, NONE,
          BJ_SQL_APPLICATION_BY("u.application_by"),
          "Evidence for the application: executables (CPU time by program, from "
          "nodes), steps, script, submit_line or job_name."),
-    PLAIN("comment", "Comment", TEXT, FREE, "m.comment", "Comment."),
+    PLAIN("comment", "Comment", TEXT, FREE, "m.comment", "Comment.",
+          .label = "Comment"),
     MORE("admin_comment", "AdminComment", TEXT, FREE, "m.admin_comment",
          "Comment of the administrator."),
-    {"reservation",
-     "Reservation",
-     BJ_AS_WORD,
-     BJ_WORD_OTHER,
-     BJ_UNIT_FREE,
-     BJ_ON_REQUEST,
-     NULL,
-     {"m.reservation"},
-     "Reservation it ran in."},
-    {"constraints",
-     "Constraints",
-     BJ_AS_WORD,
-     BJ_WORD_OTHER,
-     BJ_UNIT_FREE,
-     BJ_ON_REQUEST,
-     NULL,
-     {"m.constraints"},
-     "Features that its nodes must have (Slurm), or its placement (PBS)."},
+    MORE_WORD("reservation", "Reservation", FREE, "m.reservation",
+              "Reservation it ran in."),
+    MORE_WORD(
+        "constraints", "Constraints", FREE, "m.constraints",
+        "Features that its nodes must have (Slurm), or its placement (PBS)."),
     /* Derived once a job has ended. */
     MORE("gpu_efficiency_percent", "GPUEff", PPM, PERCENT,
          "u.gpu_efficiency_ppm",
-         "Busy time of its GPUs in percent of the time held."),
+         "Busy time of its GPUs in percent of the time held.",
+         .label = "GPU efficiency", .form = BJ_SHOW_GPU),
     MORE("gpus_measured", "GPUsMeasured", INT, COUNT, "u.gpus_seen",
          "GPUs whose use was measured."),
     MORE("gpus_unused", "GPUsUnused", INT, COUNT, "u.gpus_unused",
@@ -530,46 +543,45 @@ const struct bj_column bj_job_columns[] = {
     MORE("gpu_held_seconds", "GPUHeld", MICRO, SECONDS, "u.gpu_held_usec",
          "GPU time held."),
     MORE("gpu_idle_seconds", "GPUIdle", MICRO, SECONDS, "u.gpu_idle_usec",
-         "GPU time held in which nothing of the job ran on the GPU."),
+         "GPU time held in which nothing of the job ran on the GPU.",
+         .label = "GPU time idle"),
     MORE("gpu_memory_peak_bytes", "GPUPeakMem", INT, BYTES,
          "u.gpu_memory_peak_bytes", "Highest memory on its GPUs."),
     MORE("memory_mean_bytes", "MeanMem", INT, BYTES, "u.memory_mean_bytes",
          "Mean memory over all its nodes, measured."),
     MORE("io_read_bytes", "IORead", INT, BYTES, "u.io_read_bytes",
-         "Bytes read by system calls, measured."),
+         "Bytes read by system calls, measured.", .label = "Data read"),
     MORE("io_write_bytes", "IOWrite", INT, BYTES, "u.io_write_bytes",
-         "Bytes written by system calls, measured."),
+         "Bytes written by system calls, measured.", .label = "Data written"),
     MORE("now_cpus_busy", "CPUsNow", MILLI, COUNT,
          NOW("sum(p.cpus_milli)", "p.cpus_milli", "p.gpu = ''", "j.nodes"),
          "CPUs that a running job used in the last minutes, from Prometheus; "
-         "null: not known of all its nodes."),
+         "null: not known of all its nodes.",
+         .label = "CPUs now"),
     MORE(
         "now_memory_bytes", "MemNow", INT, BYTES,
         NOW("sum(p.memory_bytes)", "p.memory_bytes", "p.gpu = ''", "j.nodes"),
         "Memory that a running job held at most in the last minutes; null: not "
-        "known of all its nodes."),
+        "known of all its nodes.",
+        .label = "Memory now"),
     MORE(
         "now_gpu_busy_percent", "GPUNow", PPM, PERCENT,
         NOW("sum(p.busy_ppm) / count(*)", "p.busy_ppm", "p.gpu <> ''",
             "j.gpus"),
         "Use of the GPUs of a running job in the last minutes; null: not known "
-        "of all of them."),
+        "of all of them.",
+        .label = "GPU use now"),
     MORE("idle_since", "IdleSince", TIME, NONE, IDLE_SINCE,
          "Since when a running job uses none of its CPUs and GPUs; null: it "
-         "uses some, or that is not known (now_cpus_busy is null)."),
+         "uses some, or that is not known (now_cpus_busy is null).",
+         .label = "Idle since"),
     MORE("measured_nodes", "Measured", INT, COUNT, "u.measured_nodes",
-         "Nodes that were measured."),
+         "Nodes that were measured.", .label = "Nodes measured"),
     MORE("coverage_percent", "Coverage", PPM, PERCENT, "u.coverage_ppm",
          "Samples in Prometheus in percent of those expected."),
-    {"energy_policy",
-     "EnergyPolicy",
-     BJ_AS_WORD,
-     BJ_WORD_OTHER,
-     BJ_UNIT_NONE,
-     BJ_ON_REQUEST,
-     NULL,
-     {"u.energy_policy"},
-     "Policy by which nodes attribute energy to jobs."},
+    MORE_WORD("energy_policy", "EnergyPolicy", NONE, "u.energy_policy",
+              "Policy by which nodes attribute energy to jobs.",
+              .label = "Energy attributed by"),
     MORE("energy_used_joules", "EnergyUsed", MICRO, JOULES, "u.energy_used_uj",
          "Energy attributed by use alone."),
     MORE("energy_reserved_joules", "EnergyReserved", MICRO, JOULES,
@@ -581,7 +593,8 @@ const struct bj_column bj_job_columns[] = {
          "(SELECT nullif(count(DISTINCT r.host), 0)" MEASURED,
          "Number of nodes that reported energy."),
     MORE("emissions_grams", "CO2", MICRO, GRAMS, GRAMS("micrograms", "average"),
-         "Emissions by average emission factors, g CO2e."),
+         "Emissions by average emission factors, g CO2e.",
+         .label = "CO2e (estimate)"),
     MORE("emissions_estimated", "CO2Estimated", BOOL, NONE,
          GRAMS("estimated", "average"),
          "Whether emissions_grams used a forecast, an estimate or a profile."),
@@ -589,30 +602,29 @@ const struct bj_column bj_job_columns[] = {
          GRAMS("micrograms", "marginal"),
          "Emissions by marginal emission factors, g CO2e."),
     MADE("emissions_covered_percent", "CO2Covered", PPM, PERCENT, BJ_ON_REQUEST,
-         make_share, "Energy with a known emission factor, in percent.",
-         GRAMS("covered_uj", "average"), "u.energy_uj"),
+         make_share, BJ_VALUES(GRAMS("covered_uj", "average"), "u.energy_uj"),
+         "Energy with a known emission factor, in percent."),
     MADE(
-        "cost", "Cost", MICRO, MONEY, BJ_ON_REQUEST, make_cost,
+        "cost", "Cost", MICRO, MONEY, BJ_ON_REQUEST, make_cost, BJ_VALUES(COST),
         "Cost of an ended job at the site's prices, in \"currency\"; null: the "
         "site has none.",
-        COST),
+        .label = "Cost"),
     MADE("cost_is_minimum", "CostMin", BOOL, NONE, BJ_ON_REQUEST,
-         make_cost_minimum,
+         make_cost_minimum, BJ_VALUES(COST),
          "Whether something that has a price is unknown, so that the job cost "
-         "at least this.",
-         COST),
+         "at least this."),
     MADE("cost_not_charged", "NotCharged", MICRO, MONEY, BJ_ON_REQUEST,
-         make_not_charged,
+         make_not_charged, BJ_VALUES(COST),
          "What is not charged of an ended job, since a node failed; null: the "
-         "site has no prices.",
-         COST),
+         "site has no prices."),
     MORE("currency", "Currency", TEXT, NONE, BJ_SQL_CURRENCY,
          "Currency of the cost, as the site names it."),
     MORE("findings", "Findings", INT, COUNT,
          "(SELECT count(*) FROM job_finding WHERE job = j.id)",
          "Number of findings."),
     MORE("finding_names", "FindingNames", TEXT, FREE, finding_names,
-         "Names of the findings, the worst first."),
+         "Names of the findings, the worst first.", .label = "Findings",
+         .form = BJ_SHOW_FINDINGS),
     {.name = NULL},
 };
 _Static_assert(sizeof(bj_job_columns) / sizeof(bj_job_columns[0]) <=
@@ -644,12 +656,17 @@ unsigned bj_column_names(const struct bj_column *columns,
     return n;
 }
 
+const struct bj_column *bj_column_find(const struct bj_column *columns,
+                                       struct bj_slice name)
+{
+    while (columns->name && !bj_slice_eq(bj_slice_str(columns->name), name))
+        columns++;
+    return columns->name ? columns : NULL;
+}
+
 const struct bj_column *bj_job_column(struct bj_slice name)
 {
-    const struct bj_column *c = bj_job_columns;
-    while (c->name && !bj_slice_eq(bj_slice_str(c->name), name))
-        c++;
-    return c->name ? c : NULL;
+    return bj_column_find(bj_job_columns, name);
 }
 
 static bool column_is_name(struct bj_slice s, const char *name)
@@ -680,6 +697,21 @@ bool bj_job_column_is_derived(const struct bj_column *c)
             if (s == c->sql[i] || s[-1] == ' ' || s[-1] == '(')
                 return true;
     return false;
+}
+
+enum bj_form bj_column_form(const struct bj_column *c)
+{
+    static const enum bj_form units[] = {
+        [BJ_UNIT_MONEY] = BJ_SHOW_MONEY, [BJ_UNIT_SECONDS] = BJ_SHOW_SECONDS,
+        [BJ_UNIT_BYTES] = BJ_SHOW_BYTES, [BJ_UNIT_JOULES] = BJ_SHOW_JOULES,
+        [BJ_UNIT_GRAMS] = BJ_SHOW_GRAMS, [BJ_UNIT_PERCENT] = BJ_SHOW_PART};
+    if (c->form)
+        return c->form;
+    if (c->kind == BJ_AS_TIME)
+        return BJ_SHOW_TIME;
+    if (c->kind >= BJ_AS_TEXT)
+        return BJ_SHOW_TEXT;
+    return units[c->unit] ? units[c->unit] : BJ_SHOW_NUMBER;
 }
 
 unsigned bj_value_digits(enum bj_value_kind kind)

@@ -47,6 +47,42 @@ enum bj_value_unit {
     BJ_UNIT_PERCENT,
 };
 
+/* The form in which web pages show a value. */
+enum bj_form {
+    BJ_SHOW_BY_KIND, /* the form of its kind and unit */
+    BJ_SHOW_TEXT,
+    BJ_SHOW_SENTENCE,    /* in full, over several lines */
+    BJ_SHOW_STATE,       /* state of a job, or a severity */
+    BJ_SHOW_GROUP,       /* a group of usage, as a link to its parts */
+    BJ_SHOW_FACULTY,     /* faculty of an account; "others" if it has none */
+    BJ_SHOW_APPLICATION, /* of jobs; "not recognised" if it is unknown */
+    /* A link to the page of the job in the column "key"; with the job's name,
+     * if the row has "name" and does not show it in a column of its own. */
+    BJ_SHOW_JOB,
+    BJ_SHOW_USER, /* links to lists of jobs */
+    BJ_SHOW_ACCOUNT,
+    BJ_SHOW_PARTITION,
+    BJ_SHOW_CLUSTER,
+    BJ_SHOW_NODE,
+    BJ_SHOW_FINDINGS, /* names, as links to jobs with the same finding */
+    BJ_SHOW_REASON,   /* reason for waiting, in words */
+    BJ_SHOW_TIME,
+    BJ_SHOW_NUMBER,    /* exact; the forms below are rounded (base/amount.h) */
+    BJ_SHOW_SECONDS,   /* 1-02:03:04 */
+    BJ_SHOW_BYTES,     /* 1.5 GiB */
+    BJ_SHOW_PERCENT,   /* efficiency, with a meter: poor, fair, good */
+    BJ_SHOW_MEMORY,    /* efficiency of memory, which may be almost full */
+    BJ_SHOW_GPU,       /* efficiency of GPUs */
+    BJ_SHOW_TIME_USED, /* part of the time limit, with a meter */
+    BJ_SHOW_PART,      /* percent that is neither good nor poor */
+    BJ_SHOW_KWH,       /* kWh as BJ_SHOW_JOULES, with the known part, from
+                          "energy_coverage" */
+    BJ_SHOW_JOULES,    /* in Wh or kWh */
+    BJ_SHOW_GRAMS,     /* in g or kg */
+    BJ_SHOW_MONEY,     /* with the currency, from "currency" */
+    BJ_SHOW_ROUND      /* no unit */
+};
+
 enum {
     BJ_JOB_COLUMNS = 128, /* at most */
     BJ_JOB_VALUES = 17,   /* SQL values of a column, at most */
@@ -75,13 +111,22 @@ struct bj_column {
      * the value. */
     const char *sql[BJ_JOB_VALUES];
     const char *help;
+    /* On web pages: its title, and how it is shown; NULL: no page has it. */
+    const char *label;
+    enum bj_form form;
 };
 
-/* A row of a table of columns, which ends with name NULL: sql is its value, or
- * NULL. */
-#define BJ_COLUMN(key, type, value, text)                                      \
+/* The SQL values of a column, as one argument of a macro. */
+#define BJ_VALUES(...)                                                         \
     {                                                                          \
-        .name = key, .kind = BJ_AS_##type, .sql = {value}, .help = text        \
+        __VA_ARGS__                                                            \
+    }
+
+/* A row of a table of columns, which ends with name NULL: its SQL value, or
+ * NULL; then the help, after which label, form and unit may follow. */
+#define BJ_COLUMN(key, type, value, ...)                                       \
+    {                                                                          \
+        .name = key, .kind = BJ_AS_##type, .sql = {value}, .help = __VA_ARGS__ \
     }
 
 /* Set ret to the names of a table; returns their number. */
@@ -96,7 +141,11 @@ unsigned bj_column_names(const struct bj_column *columns,
 /* The table of columns, which ends with name NULL. */
 extern const struct bj_column bj_job_columns[];
 
-/* Find a column by its name; NULL: there is none. */
+/* Find a column of a table by its name; NULL: there is none. */
+const struct bj_column *bj_column_find(const struct bj_column *columns,
+                                       struct bj_slice name);
+
+/* Find a column of jobs by its name; NULL: there is none. */
 const struct bj_column *bj_job_column(struct bj_slice name);
 
 /* Find a column by a name that a user wrote: first its exact name; then,
@@ -106,6 +155,10 @@ const struct bj_column *bj_job_column_of_people(struct bj_slice name);
 
 /* Does the column use a value of the table of derived values? */
 bool bj_job_column_is_derived(const struct bj_column *c);
+
+/* The form in which web pages show a column: its own, or that of its kind and
+ * unit. */
+enum bj_form bj_column_form(const struct bj_column *c);
 
 /* Digits after the decimal point of a number. */
 unsigned bj_value_digits(enum bj_value_kind kind);

@@ -8,6 +8,7 @@ import datetime
 import email
 import email.policy
 import gzip
+import html
 import io
 import json
 import os
@@ -317,7 +318,8 @@ def list_of_findings(site, reports):
     known = sum(1 for o in order if o[1])
     check(known > JOBS // 2 and any(o[1] is None for o in order), "costs are known, some are not", known)
     body = site.fetch("/findings?from=0", BOSS).body.decode()
-    listed = re.findall(r'data-l="Job"><a [^>]*>(?:<bdi>)?([^<]+)<', body)
+    listed = [html.unescape(re.sub("<[^>]*>", "", link.split("<small>")[-1]))  # the id is after the name
+              for link in re.findall(r'data-l="Job"><a [^>]*>(.*?)</a>', body)]
     same(listed[:50], [r["display_id"] for r in rows[:50]], "the page has this order")
     same(site.fetch("/api/v1/findings?sort=cpus", BOSS).status, 400, "findings have no other order")
 

@@ -203,7 +203,7 @@ def applications(site):
             check(not bad and set(shown) == set(expected), "applications of %s" % viewer, bad[:2], set(shown))
             same([r["core_hours"] for r in got], sorted((r["core_hours"] for r in got), reverse=True), "the largest first")
     same(fetch(site, "/applications", **{"from": 20, "to": 10}).status, 400, "a period that ends before it begins")
-    page = site.fetch("/management?from=2000-01-01", user("boss")).body.decode()
+    page = site.fetch("/management?from=2000-01-01&by=application", user("boss")).body.decode()
     table = page.split("By application</h2>")[1].split("</table>")[0]
     check(all(n in table for n in ("vasp", "gromacs", "several", "not recognised", "% known")),
           "the page for management shows applications", table[:900])

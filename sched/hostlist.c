@@ -1,7 +1,7 @@
 #include "sched/hostlist.h"
 
 #include "base/array.h"
-#include "sched/word.h"
+#include "sched/value.h"
 
 #include <errno.h>
 #include <stdlib.h>

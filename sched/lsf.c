@@ -6,10 +6,8 @@
 #include "sched/hostlist.h"
 #include "sched/job.h"
 #include "sched/lines.h"
-#include "sched/memory.h"
 #include "sched/state.h"
-#include "sched/time.h"
-#include "sched/word.h"
+#include "sched/value.h"
 
 #include <errno.h>
 #include <stdbool.h>

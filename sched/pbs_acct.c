@@ -5,8 +5,7 @@
 #include "sched/lines.h"
 #include "sched/pbs_attr.h"
 #include "sched/state.h"
-#include "sched/time.h"
-#include "sched/word.h"
+#include "sched/value.h"
 
 #include <errno.h>
 #include <stdlib.h>

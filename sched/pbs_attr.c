@@ -2,9 +2,7 @@
 
 #include "sched/hostlist.h"
 #include "sched/jobid.h"
-#include "sched/memory.h"
-#include "sched/time.h"
-#include "sched/word.h"
+#include "sched/value.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -1,9 +1,8 @@
 #include "sched/pbs_live.h"
 
-#include "sched/memory.h"
 #include "sched/pbs.h"
 #include "sched/pbs_attr.h"
-#include "sched/word.h"
+#include "sched/value.h"
 
 #include <errno.h>
 #include <stdio.h>

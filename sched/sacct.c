@@ -7,7 +7,7 @@
 #include "base/stamp.h"
 #include "sched/job.h"
 #include "sched/sacct_column.h"
-#include "sched/word.h"
+#include "sched/value.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,11 +1,9 @@
 #include "sched/sacct_column.h"
 
 #include "sched/jobid.h"
-#include "sched/memory.h"
 #include "sched/state.h"
-#include "sched/time.h"
 #include "sched/tres.h"
-#include "sched/word.h"
+#include "sched/value.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 #include "sched/sdiag.h"
 
 #include "base/absent.h"
-#include "sched/word.h"
+#include "sched/value.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
 #include "base/absent.h"
 #include "base/json.h"
 #include "sched/squeue.h"
-#include "sched/word.h"
+#include "sched/value.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "sched/slurmrest_value.h"
-#include "sched/word.h"
+#include "sched/value.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -1,8 +1,7 @@
 #include "sched/slurmlist.h"
 
 #include "base/absent.h"
-#include "sched/time.h"
-#include "sched/word.h"
+#include "sched/value.h"
 
 #include <errno.h>
 

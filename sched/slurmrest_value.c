@@ -1,6 +1,6 @@
 #include "sched/slurmrest_value.h"
 
-#include "sched/word.h"
+#include "sched/value.h"
 
 #include <errno.h>
 #include <stdio.h>

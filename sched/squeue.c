@@ -1,7 +1,6 @@
 #include "sched/squeue.h"
 
-#include "sched/time.h"
-#include "sched/word.h"
+#include "sched/value.h"
 
 #include <errno.h>
 

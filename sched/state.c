@@ -1,6 +1,6 @@
 #include "sched/state.h"
 
-#include "sched/word.h"
+#include "sched/value.h"
 
 #include <stddef.h>
 

@@ -1,8 +1,6 @@
 #include "sched/tres.h"
 
-#include "sched/memory.h"
-#include "sched/time.h"
-#include "sched/word.h"
+#include "sched/value.h"
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 #include "core/cluster/own.h"
 
 #include "base/json.h"
-#include "sched/word.h"
+#include "sched/value.h"
 
 #include <errno.h>
 #include <stdio.h>

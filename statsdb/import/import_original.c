@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "base/stamp.h"
 #include "sched/sacct.h"
-#include "sched/time.h"
+#include "sched/value.h"
 #include "statsdb/import/upsert.h"
 #include "store/db.h"
 

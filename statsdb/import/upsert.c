@@ -1,7 +1,7 @@
 #include "statsdb/import/upsert.h"
 
 #include "statsdb/derive/rollup.h"
-#include "statsdb/import/become.h"
+#include "statsdb/import/batch.h"
 #include "statsdb/import/covered.h"
 #include "statsdb/import/stored.h"
 #include "statsdb/tables/job_month.h"

@@ -2,10 +2,9 @@
  * is within its limits. */
 #include "sched/hostlist.h"
 #include "sched/jobid.h"
-#include "sched/memory.h"
 #include "sched/state.h"
-#include "sched/time.h"
 #include "sched/tres.h"
+#include "sched/value.h"
 #include "tests/fuzz/fuzz_sched.h"
 
 static void must_lie_in(struct bj_slice s, struct bj_slice text)

@@ -1,9 +1,7 @@
 /* Sizes, durations, times, states and ids as schedulers write them. */
 #include "sched/jobid.h"
-#include "sched/memory.h"
 #include "sched/state.h"
-#include "sched/time.h"
-#include "sched/word.h"
+#include "sched/value.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -326,6 +326,35 @@ const struct bj_opt bj_conf_opts[] = {
              "job). Every node sends these requests to the controller.",
      .more = "Enable it where neither cgroup devices nor a prolog show which "
              "job has which GPU."},
+    {.name = "gpu.xid-file",
+     .kind = BJ_OPT_STR,
+     .off = AT(gpu_xid_file),
+     .preset = "",
+     .arg = "FILE",
+     .help = "File with the states that Xid errors of NVIDIA GPUs mean, a line "
+             "\"XID STATE\" each, instead of the built-in ones.",
+     .more = "Set it where your rules for draining differ, or for an Xid that "
+             "is too new (docs/gpu.md).",
+     .rare = true},
+    {.name = "gpu.kernel-log",
+     .kind = BJ_OPT_STR,
+     .off = AT(gpu_kernel_log),
+     .preset = "",
+     .arg = "FILE",
+     .help = "The kernel's log, /dev/kmsg: its lines about Xid errors name the "
+             "process, and so the job. Empty: the jobs that hold the GPU.",
+     .more = "Set it where several jobs share a GPU. It needs CAP_SYSLOG; "
+             "docs/gpu.md has the lines for the service.",
+     .rare = true},
+    {.name = "gpu.health-file",
+     .kind = BJ_OPT_STR,
+     .off = AT(gpu_health_file),
+     .preset = "",
+     .arg = "FILE",
+     .help = "File to write the state of each GPU to, for Slurm's "
+             "HealthCheckProgram. Empty: none.",
+     .more = "Set it to drain nodes with broken GPUs (docs/gpu.md).",
+     .rare = true},
     {.name = "gpu.job-map-dir",
      .kind = BJ_OPT_STR,
      .off = AT(gpu_job_map_dir),

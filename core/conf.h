@@ -96,6 +96,9 @@ struct bj_conf {
     char *gpu_order; /* meaning of a GPU's number: "bus", "minor", "mig" */
     struct bj_strv gpu_map_dirs; /* prolog files by GPU */
     bool gpu_ask_scheduler;      /* once for each job */
+    char *gpu_xid_file;          /* rules of the site; empty: none */
+    char *gpu_kernel_log;        /* "/dev/kmsg"; empty: not read */
+    char *gpu_health_file;       /* to write states to; empty: none */
     char *gpu_job_map_dir;       /* for files for dcgm-exporter; empty: none */
     struct bj_energy_conf energy;
     struct bj_sender_conf sender;

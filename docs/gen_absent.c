@@ -164,6 +164,10 @@ static const struct {
     {"gpu.errors", "`collector.gpu` is off"},
     {"gpu.slices", "the GPU is not a MIG instance"},
     {"gpu.last_error", "not NVIDIA's driver, or no call failed"},
+    {"gpu.health", "a MIG instance, or the driver reports neither Xid errors "
+                   "nor memory errors, " NO_ANSWER},
+    {"gpu.incidents", "a MIG instance, or no events of NVIDIA's driver and no "
+                      "`gpu.kernel-log`"},
     {"gpu.last_xid", "not NVIDIA's driver, or no events of it"},
     {"gpu.xid*", "not NVIDIA's driver, or no events of it"},
     {"gpu.nvlink*", "the GPU has no NVLink, or does not report it"},

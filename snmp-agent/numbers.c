@@ -188,6 +188,8 @@ const struct bj_snmp_number bj_snmp_numbers[] = {
     METRIC(59, "batchjob_gpu_pcie_receive_rate_bytes_per_second"),
     METRIC(60, "batchjob_gpu_nvlink_transmit_rate_bytes_per_second"),
     METRIC(61, "batchjob_gpu_nvlink_receive_rate_bytes_per_second"),
+    METRIC(62, "batchjob_gpu_health"),
+    METRIC(63, "batchjob_gpu_incidents_total"),
 #undef HERE
 #define HERE BJ_SNMP_GPU_SOURCE
     INDEX(1, 0, "Name"),

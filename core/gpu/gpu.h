@@ -19,6 +19,7 @@ enum {
     BJ_GPU_TIMES_MAX = 2048,
     BJ_GPU_TRACED_MAX = 1024,
     BJ_GPU_XIDS_MAX = 64,
+    BJ_GPU_RECENT = 16, /* Xid errors of a device that are kept */
     BJ_GPU_TEXT = 96,
     BJ_GPU_ENGINE = 32
 };
@@ -41,10 +42,11 @@ struct bj_gpu {
     uint64_t throttle;      /* mask of bj_gpu_reasons; BJ_ABSENT */
     uint64_t energy_raw_uj; /* counter; BJ_ABSENT: none */
     unsigned counter;       /* the source that added it; 0: the GPU's own */
-    bool failed;            /* a fault in this reading */
-    bool profile_due;       /* its profile needs one more reading */
-    struct bj_gpu_use use;  /* without sub, success, errors, energy_uj and
-                               energy_resets */
+    uint16_t xid[BJ_GPU_RECENT]; /* as bj_gpu_xid.recent */
+    bool failed;                 /* a fault in this reading */
+    bool profile_due;            /* its profile needs one more reading */
+    struct bj_gpu_use use;       /* without sub, success, errors, energy_uj and
+                                    energy_resets */
 };
 
 /* A process on a device. */
@@ -92,6 +94,7 @@ extern const char *const bj_gpu_reasons[BJ_GPU_REASONS];
 struct bj_gpu_xid {
     char uuid[BJ_GPU_TEXT];
     uint64_t count, last;
+    uint16_t recent[BJ_GPU_RECENT]; /* error N at N % BJ_GPU_RECENT */
 };
 struct bj_gpu_xids {
     size_t n;

@@ -40,6 +40,12 @@ static void put_values(const struct bj_gpus *g, const struct bj_gpu_dev *d,
     u->xids = d->now.use.xids;
     u->last_xid = d->now.use.last_xid;
     u->last_error = d->now.use.last_error;
+    u->health = bj_gpus_health(d);
+    u->incidents = d->now.use.xids != BJ_ABSENT || g->health.log >= 0
+                       ? d->health.incidents
+                       : BJ_ABSENT;
+    if (d->now.parent >= 0)
+        u->incidents = BJ_ABSENT;
     u->instance =
         d->now.parent >= 0 && d->now.gi != UINT32_MAX ? d->now.gi : BJ_ABSENT;
     u->energy_uj = u->energy_resets = BJ_ABSENT;
@@ -369,6 +375,11 @@ int bj_gpus_new(const struct bj_conf *conf, const struct bj_host *host,
     g->host = *host;
     g->copies = copies;
     g->order = bj_gpu_order_of(conf->gpu_order);
+    r = bj_gpus_health_open(g, err);
+    if (r < 0) {
+        bj_gpus_free(g);
+        return r;
+    }
     env.places = g->places = bj_gpu_places_new();
     const struct bj_gpu_lookup_conf lookup = {.procfs = env.procfs,
                                               .note_dirs = &conf->gpu_map_dirs,
@@ -397,6 +408,7 @@ void bj_gpus_free(struct bj_gpus *g)
         free(g->set[i]);
     }
     bj_gpus_jobs_free(g);
+    bj_gpus_health_close(g);
     bj_gpu_places_unref(g->places);
     bj_buf_free(&g->map);
     while (g->nkept > 0)
@@ -656,6 +668,7 @@ void bj_gpus_read(struct bj_gpus *g, struct bj_core *core)
     for (unsigned k = 0; k < BJ_GPU_KINDS; k++)
         faults += g->stat[k].faults;
     read_news(g, core, news, fresh);
+    bj_gpus_health_update(g, core);
     if (!news && faults == g->faults)
         return;
     struct bj_err err = {0};

@@ -9,6 +9,7 @@
 #include "core/energy/accum.h"
 #include "core/gpu/claim.h"
 #include "core/gpu/gpus.h"
+#include "core/gpu/health.h"
 #include "core/gpu/lookup.h"
 #include "core/gpu/places.h"
 #include "core/gpu/watch.h"
@@ -23,6 +24,17 @@ enum {
     BJ_GPU_FRESH = 3 /* periods after which values of a source are too old */
 };
 
+/* What Xid errors say of a device (gpus_health.c). */
+struct bj_gpu_health {
+    enum bj_gpu_state state;      /* of the last incident, while it counts */
+    uint64_t xid, usec, wall_sec; /* of that incident */
+    char jobs[160];               /* ids, with commas; empty: none known */
+    bool by_process;              /* the kernel named a process of the job */
+    uint64_t incidents;           /* above BJ_GPU_APPLICATION */
+    uint64_t events;              /* of the driver, taken so far */
+    uint64_t since_usec;          /* as of the device */
+};
+
 /* A device or an instance, kept while the program runs. */
 struct bj_gpu_dev {
     struct bj_gpu now;      /* from the last reading that contained it */
@@ -32,6 +44,7 @@ struct bj_gpu_dev {
     struct bj_accum energy; /* of devices ... */
     unsigned counter;       /* ... and the source of its counter */
     uint64_t errors;
+    struct bj_gpu_health health;
     uint64_t number;      /* of a device: its index as jobs know it; BJ_ABSENT:
                              none.  Kept while it is missing */
     int parent;           /* number of the device of an instance, or -1 */
@@ -178,7 +191,20 @@ struct bj_gpus {
     bool metered;
     const struct bj_copies *copies;
     uint64_t total_uj; /* of all devices since the start */
+    struct {
+        struct bj_gpu_xid_rules rules;
+        int log;               /* the kernel's; -1: none */
+        struct bj_buf written; /* gpu.health-file */
+        int fault;             /* of its last write */
+    } health;
 };
+
+/* gpus_health.c: read the rules and open the kernel's log; in a pass, take new
+ * errors; the state of a device, BJ_ABSENT: unknown. */
+int bj_gpus_health_open(struct bj_gpus *g, struct bj_err *err);
+void bj_gpus_health_close(struct bj_gpus *g);
+void bj_gpus_health_update(struct bj_gpus *g, const struct bj_core *core);
+uint64_t bj_gpus_health(const struct bj_gpu_dev *d);
 
 extern const struct bj_gpu_kind *const bj_gpu_kinds[BJ_GPU_KINDS];
 

@@ -134,8 +134,10 @@ static void nvml_events_take(struct bj_nvml_reader *r)
         for (unsigned i = 0; i < r->n; i++)
             if ((e.type & BJ_NVML_XID) && r->dev[i].xid &&
                 r->dev[i].handle == e.device) {
-                r->dev[i].xid->count++;
-                r->dev[i].xid->last = e.data;
+                struct bj_gpu_xid *x = r->dev[i].xid;
+                x->recent[x->count++ % BJ_GPU_RECENT] =
+                    e.data < UINT16_MAX ? (uint16_t)e.data : UINT16_MAX;
+                x->last = e.data;
             }
 }
 
@@ -923,6 +925,7 @@ static int read_device(struct bj_nvml_reader *r, unsigned i,
     if (dev->xid) {
         g->use.xids = dev->xid->count;
         g->use.last_xid = dev->xid->last;
+        memcpy(g->xid, dev->xid->recent, sizeof(g->xid));
     }
     struct bj_nvml_visit v = {
         .r = r, .dev = dev, .set = out, .gpu = g, .err = err};

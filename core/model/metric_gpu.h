@@ -64,6 +64,13 @@ static const struct bj_metric gpu_rows[] = {
     GAUGE(bj_gpu_use, last_error, "last_error", BJ_NUMBER,
           "Code of the last call of NVIDIA's library that failed in the newest "
           "reading of the GPU."),
+    GAUGE(bj_gpu_use, health, "health", BJ_NUMBER,
+          "What the GPU is fit for: 0 or 1 any job, 2 jobs with care, 3 no "
+          "further job, 4 not even the present job. None: 5 until the GPU is "
+          "reset, 6 until the node is rebooted."),
+    COUNTER(bj_gpu_use, incidents, "incidents", BJ_NUMBER,
+            "Faults of the GPU that Xid errors reported since this program "
+            "started: errors of a minute are one, those of programs none."),
     COUNTER(bj_gpu_use, ecc_corrected, "ecc_corrected", BJ_NUMBER,
             "Corrected memory errors of the GPU since its driver was loaded."),
     COUNTER(

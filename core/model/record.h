@@ -225,6 +225,8 @@ struct bj_gpu_use {
     uint64_t xids, last_xid; /* since the start; last_xid 0: none */
     uint64_t last_error;     /* NVML's code of the last call that failed in the
                                 newest reading; absent: none failed */
+    uint64_t health;         /* enum bj_gpu_state (core/gpu/health.h) */
+    uint64_t incidents;      /* since the start */
     uint64_t ecc_corrected, ecc_uncorrected; /* since the driver was loaded */
     uint64_t ecc_corrected_ever, ecc_uncorrected_ever;
     uint64_t rows_corrected, rows_uncorrected, rows_pending, rows_failed;

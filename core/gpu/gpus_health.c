@@ -1,0 +1,297 @@
+/* Which GPU is fit for what (docs/gpu.md, "Health"): from Xid errors, which the
+ * driver reports as events and the kernel logs with the process, and from what
+ * the driver says of memory. */
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "core/gpu/gpus_impl.h"
+#include "core/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+    SECOND = 1000000,
+    INCIDENT_USEC = 60 * SECOND,
+    /* An error of a program says nothing of the next program. */
+    APPLICATION_USEC = 600 * SECOND,
+    RULES_BYTES = 64 << 10,
+    RECORD_BYTES = 8192, /* the longest of /dev/kmsg */
+    RECORDS = 1000,      /* in a pass */
+    NVML_GPU_IS_LOST = 15
+};
+
+/* --- options ---------------------------------------------------------------*/
+
+int bj_gpus_health_open(struct bj_gpus *g, struct bj_err *err)
+{
+    const char *file = g->conf->gpu_xid_file, *log = g->conf->gpu_kernel_log;
+    struct bj_slice text = {0};
+    char *buf = NULL;
+    int r = 0;
+    g->health.log = -1;
+    if (file && *file) {
+        buf = malloc(RULES_BYTES);
+        r = buf ? bj_file_read_trusted(AT_FDCWD, file, buf, RULES_BYTES, &text,
+                                       err)
+                : bj_err_set(err, -ENOMEM, "Xid rules");
+    }
+    if (r == 0)
+        r = bj_gpu_xid_rules_parse(text, &g->health.rules, err);
+    free(buf);
+    if (r < 0)
+        return bj_err_wrap(err, r, "gpu.xid-file");
+    if (!log || !*log)
+        return 0;
+    g->health.log = open(log, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    if (g->health.log < 0) {
+        bj_file_fail(err, -errno, "open", AT_FDCWD, log, R_OK);
+        return bj_err_wrap(err, -errno, "gpu.kernel-log");
+    }
+    /* From now on: what is older may be of a time before a reset. */
+    lseek(g->health.log, 0, SEEK_END);
+    return 0;
+}
+
+void bj_gpus_health_close(struct bj_gpus *g)
+{
+    if (g->health.log > 0)
+        close(g->health.log);
+    bj_buf_free(&g->health.written);
+}
+
+/* --- Xid errors ------------------------------------------------------------*/
+
+/* The jobs that hold a device, "4711,4712", as they may be concerned. */
+static void holders(const struct bj_gpus *g, size_t dev, char *ret, size_t size)
+{
+    size_t n = 0;
+    *ret = '\0';
+    for (size_t i = 0; i < g->nholds; i++) {
+        const struct bj_gpu_hold *h = &g->hold[i];
+        if (!h->now || (h->dev != dev && g->dev[h->dev].parent != (int)dev))
+            continue;
+        const struct bj_slice id = h->track->ident->f[BJ_ID_JOBID];
+        if (n + id.n + 2 > size)
+            return;
+        n += (size_t)snprintf(ret + n, size - n, "%s%.*s", n > 0 ? "," : "",
+                              (int)id.n, id.p);
+    }
+}
+
+/* Which job: that of the process, if it still exists; else those that hold the
+ * device. */
+static void find_jobs(struct bj_gpus *g, const struct bj_core *core, size_t dev,
+                      uint32_t pid, bool same)
+{
+    struct bj_gpu_health *h = &g->dev[dev].health;
+    const struct bj_track *t = pid ? bj_gpus_job_of(g, core, pid) : NULL;
+    if (t) {
+        const struct bj_slice id = t->ident->f[BJ_ID_JOBID];
+        snprintf(h->jobs, sizeof(h->jobs), "%.*s", (int)id.n, id.p);
+        h->by_process = true;
+    } else if (!same || !h->by_process) {
+        holders(g, dev, h->jobs, sizeof(h->jobs));
+        h->by_process = false;
+    }
+}
+
+/* An Xid error of a device; pid 0: the process is not known. */
+static void health_take(struct bj_gpus *g, const struct bj_core *core,
+                        size_t dev, uint64_t xid, uint32_t pid)
+{
+    struct bj_gpu_health *h = &g->dev[dev].health;
+    const enum bj_gpu_state state = bj_gpu_xid_state(&g->health.rules, xid);
+    /* A fault shows as several errors within seconds: one incident, named
+     * after the first of the worst. */
+    const bool same = h->usec != 0 && core->now_usec - h->usec < INCIDENT_USEC;
+    const bool worse = state > h->state;
+    if (state == BJ_GPU_OK || (!same && state < h->state))
+        return; /* a state that is worse stays, with its job */
+    find_jobs(g, core, dev, pid, same);
+    if (same && !worse)
+        return;
+    if (state > BJ_GPU_APPLICATION && (!same || h->state <= BJ_GPU_APPLICATION))
+        h->incidents++;
+    h->state = state;
+    h->xid = xid;
+    h->usec = core->now_usec;
+    h->wall_sec = bj_clock_wall_usec() / SECOND;
+    bj_host_log(&g->host, BJ_LOG_WARN, NULL,
+                "GPU %s: Xid error %llu (%s)%s%s%s", g->dev[dev].now.uuid,
+                (unsigned long long)xid, bj_gpu_states[state],
+                *h->jobs ? " of job " : "", h->jobs,
+                !*h->jobs       ? ""
+                : h->by_process ? ", whose process the kernel names"
+                                : ", which held it");
+}
+
+/* New events of the driver. */
+static void take_events(struct bj_gpus *g, const struct bj_core *core,
+                        size_t dev)
+{
+    struct bj_gpu_dev *d = &g->dev[dev];
+    const uint64_t count = d->now.use.xids;
+    if (count == BJ_ABSENT)
+        return;
+    if (count - d->health.events > BJ_GPU_RECENT)
+        d->health.events = count > BJ_GPU_RECENT ? count - BJ_GPU_RECENT : 0;
+    for (; d->health.events < count; d->health.events++)
+        health_take(g, core, dev, d->now.xid[d->health.events % BJ_GPU_RECENT],
+                    0);
+}
+
+/* The device at the address "0000:65:00" of the log, without a function. */
+static size_t device_at(const struct bj_gpus *g, const char *pci)
+{
+    const size_t n = strlen(pci);
+    size_t i = 0;
+    while (i < g->n &&
+           (g->dev[i].now.parent >= 0 ||
+            strncmp(g->dev[i].now.pci, pci, n) != 0 ||
+            (g->dev[i].now.pci[n] != '.' && g->dev[i].now.pci[n] != '\0')))
+        i++;
+    return i;
+}
+
+/* New lines of the kernel's log; one read gives one record. */
+static void read_log(struct bj_gpus *g, const struct bj_core *core)
+{
+    char buf[RECORD_BYTES];
+    for (int i = 0; g->health.log >= 0 && i < RECORDS; i++) {
+        struct bj_gpu_log_xid x;
+        ssize_t n = read(g->health.log, buf, sizeof(buf));
+        if (n < 0 && errno == EPIPE) /* records were overwritten */
+            continue;
+        if (n <= 0)
+            return;
+        if (!bj_gpu_log_parse((struct bj_slice){buf, (size_t)n}, &x))
+            continue;
+        const size_t dev = device_at(g, x.pci);
+        if (dev < g->n)
+            health_take(g, core, dev, x.xid, x.pid);
+    }
+}
+
+/* --- states ----------------------------------------------------------------*/
+
+uint64_t bj_gpus_health(const struct bj_gpu_dev *d)
+{
+    const struct bj_gpu_use *u = &d->now.use;
+    enum bj_gpu_state state = d->health.state;
+    if (d->now.parent >= 0)
+        return BJ_ABSENT;
+    if (!d->fresh)
+        return state > BJ_GPU_APPLICATION ? state : BJ_ABSENT;
+    const struct {
+        bool is;
+        enum bj_gpu_state state;
+    } reports[] = {
+        {u->last_error == NVML_GPU_IS_LOST, BJ_GPU_LOST},
+        {u->rows_failed == 1, BJ_GPU_DRAIN_NOW},
+        {u->rows_pending == 1, BJ_GPU_DRAIN_LATER},
+        {u->ecc_uncorrected != BJ_ABSENT && u->ecc_uncorrected > 0,
+         BJ_GPU_DEGRADED},
+    };
+    bool known = state != BJ_GPU_OK || u->xids != BJ_ABSENT ||
+                 u->rows_failed != BJ_ABSENT || u->ecc_uncorrected != BJ_ABSENT;
+    for (size_t i = 0; i < sizeof(reports) / sizeof(reports[0]); i++) {
+        known = known || reports[i].is;
+        if (reports[i].is && reports[i].state > state)
+            state = reports[i].state;
+    }
+    return known ? state : BJ_ABSENT;
+}
+
+/* A device that was away has been reset. */
+static void health_age(struct bj_gpu_dev *d, uint64_t now_usec)
+{
+    struct bj_gpu_health *h = &d->health;
+    const bool returned = h->since_usec != 0 && d->since_usec != h->since_usec;
+    const bool over = h->state == BJ_GPU_APPLICATION &&
+                      now_usec - h->usec >= APPLICATION_USEC;
+    h->since_usec = d->since_usec;
+    if (returned || over)
+        h->state = BJ_GPU_OK;
+}
+
+/* A line for each device: UUID, state, Xid error, job, how the job was found,
+ * time; "-": unknown or none. */
+static void put_lines(const struct bj_gpus *g, struct bj_buf *out)
+{
+    bj_buf_str(out, "# gpu state xid job evidence time\n");
+    for (size_t i = 0; i < g->n; i++) {
+        const struct bj_gpu_dev *d = &g->dev[i];
+        const struct bj_gpu_health *h = &d->health;
+        if (d->now.parent >= 0 || !g->stat[d->kind].running)
+            continue;
+        const uint64_t state = d->present ? bj_gpus_health(d) : BJ_GPU_LOST;
+        bj_buf_printf(out, "%s %s", d->now.uuid,
+                      state == BJ_ABSENT ? "unknown" : bj_gpu_states[state]);
+        if (h->state == BJ_GPU_OK)
+            bj_buf_str(out, " - - - -\n");
+        else
+            bj_buf_printf(out, " %llu %s %s %llu\n", (unsigned long long)h->xid,
+                          *h->jobs ? h->jobs : "-",
+                          !*h->jobs       ? "-"
+                          : h->by_process ? "process"
+                                          : "holder",
+                          (unsigned long long)h->wall_sec);
+    }
+}
+
+static int write_file(const char *path, const struct bj_buf *text)
+{
+    char name[PATH_MAX];
+    if (snprintf(name, sizeof(name), "%s~", path) >= (int)sizeof(name))
+        return -ENAMETOOLONG;
+    int fd =
+        open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+    if (fd < 0)
+        return -errno;
+    ssize_t n = write(fd, text->p, text->len);
+    int r = n == (ssize_t)text->len ? 0 : n < 0 ? -errno : -ENOSPC;
+    if (close(fd) < 0 && r == 0)
+        r = -errno;
+    if (r == 0 && rename(name, path) < 0)
+        r = -errno;
+    return r;
+}
+
+/* Replace the file when a state has changed. */
+static void health_write(struct bj_gpus *g)
+{
+    struct bj_buf text = {0};
+    struct bj_err err = {0};
+    put_lines(g, &text);
+    const bool same = !text.failed && g->health.written.len == text.len &&
+                      memcmp(g->health.written.p, text.p, text.len) == 0;
+    int r =
+        same || text.failed ? 0 : write_file(g->conf->gpu_health_file, &text);
+    if (r < 0 && r != g->health.fault)
+        bj_host_log(&g->host, BJ_LOG_WARN,
+                    (bj_err_set(&err, r, "%s", g->conf->gpu_health_file), &err),
+                    "gpu.health-file: not written");
+    g->health.fault = r;
+    if (r == 0 && !same && !text.failed) {
+        bj_buf_free(&g->health.written);
+        g->health.written = text;
+        return;
+    }
+    bj_buf_free(&text);
+}
+
+void bj_gpus_health_update(struct bj_gpus *g, const struct bj_core *core)
+{
+    for (size_t i = 0; i < g->n; i++)
+        health_age(&g->dev[i], core->now_usec);
+    read_log(g, core);
+    for (size_t i = 0; i < g->n; i++)
+        take_events(g, core, i);
+    if (g->conf->gpu_health_file && *g->conf->gpu_health_file)
+        health_write(g);
+}

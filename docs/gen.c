@@ -134,6 +134,7 @@ static const struct {
     {"cluster_pending", "The cluster, pending jobs by reason"},
     {"cluster_reason", "The cluster, nodes by reason"},
     {"cluster_node_state", "The cluster, state of each node"},
+    {"cluster_reason_node", "The cluster, reason of the state of each node"},
     {"cluster_flag", "The cluster, nodes by flag"},
     {"cluster_flag_gpus", "The cluster, GPUs of nodes by flag"},
     {"cluster_node", "The cluster, by node"},

@@ -270,6 +270,8 @@ static const struct {
     {"*gpus*", "no such GPU"},
     {"*nodes", "no such node"},
     {"cluster_node_state*", "no such node"},
+    {"cluster_reason_node*", "it lacks `reason`, or the state of the node has "
+                             "none"},
     {"cluster*", NO_NODES},
     {"partition*", NO_NODES},
     {"reservation*", NO_NODES},
@@ -295,6 +297,7 @@ static const struct {
     {"cluster_qos", "by", "qos"},
     {"cluster_host", "by", "host"},
     {"cluster_feature", "by", "feature"},
+    {"cluster_reason_node", "by", "node"},
     {"cluster_reason", "by", "reason"},
     {"cluster_node", "by", "node"},
     {"reservation_jobs", "by", "reservation"},

@@ -5,7 +5,9 @@
 #include "base/slice.h"
 #include "base/stamp.h"
 #include "base/tz.h"
+#include "report/job/job.h"
 #include "report/period/period.h"
+#include "statsdb/job/change.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,6 +86,58 @@ static int digest_add(struct bj_job_read *read, int64_t job,
     return r > 0 ? bj_period_take(p, texts, digest_value, read, err) : r;
 }
 
+/* Add the advice for the newest of the jobs that should change. */
+static int digest_add_change(struct bj_db *db, const struct bj_change *v,
+                             struct bj_period *p, struct bj_err *err)
+{
+    struct bj_report report = {.interactive = false};
+    int r = bj_report_read(db, v->newest, &report, err);
+    const struct bj_report_advice *a =
+        r > 0 ? bj_report_advice_of(&report, v->finding) : NULL;
+    if (a)
+        p->change[p->changes++] = (struct bj_period_change){
+            .name = bj_arena_copy(&p->arena, v->job_name),
+            .text = bj_arena_copy(&p->arena, a->text),
+            .line = bj_arena_copy(&p->arena, a->line),
+            .runs = v->runs,
+            .wasted = v->wasted,
+            .cost = v->cost};
+    bj_report_free(&report);
+    return r < 0 ? r : 0;
+}
+
+/* Add what the user should change, as on the start page: the most expensive
+ * first. */
+static int digest_read_changes(struct bj_db *db, struct bj_slice user,
+                               int64_t since_sec, int64_t until_sec,
+                               struct bj_period *p, struct bj_err *err)
+{
+    struct bj_changes all = {.n = 0};
+    struct bj_buf sql = {0};
+    struct bj_st *st = NULL;
+    int r = bj_changes_select(&all, db, &sql, err);
+    bj_buf_str(&sql, " AND j.user = (SELECT id FROM user WHERE name = ?1) AND"
+                     " j.at BETWEEN ?2 AND ?3" BJ_CHANGES_ORDER);
+    bj_buf_put(&sql, "", 1);
+    if (r == 0 && sql.failed)
+        r = bj_err_set(err, -ENOMEM, "digest");
+    if (r == 0)
+        r = bj_db_prepare(db, sql.p, &st, err);
+    if (r == 0) {
+        bj_st_bind_filled(st, 1, user);
+        bj_st_bind_i64(st, 2, since_sec);
+        bj_st_bind_i64(st, 3, until_sec - 1);
+        r = bj_changes_read(&all, st, err);
+    }
+    bj_st_finalize(st);
+    for (size_t i = 0; i < all.n && p->changes < BJ_PERIOD_CHANGES && r == 0;
+         i++)
+        r = digest_add_change(db, &all.v[i], p, err);
+    bj_buf_free(&sql);
+    bj_changes_free(&all);
+    return r;
+}
+
 int bj_mail_digest_read(struct bj_store *s, struct bj_slice user,
                         int64_t since_sec, int64_t until_sec,
                         struct bj_period *p, struct bj_err *err)
@@ -111,6 +165,9 @@ int bj_mail_digest_read(struct bj_store *s, struct bj_slice user,
     while (r == 0 && (r = bj_st_row(st, err)) > 0)
         r = digest_add(read, bj_st_get_i64(st, 0), &texts, p, err);
     bj_period_settle(p);
+    if (r == 0)
+        r = digest_read_changes(bj_store_db(s), user, since_sec, until_sec, p,
+                                err);
     bj_job_read_free(read);
     bj_buf_free(&texts);
     bj_st_finalize(st);

@@ -11,6 +11,7 @@
 #include "base/tz.h"
 #include "report/model/reason.h"
 #include "report/model/show.h"
+#include "sched/hostlist.h"
 
 #include <strings.h>
 
@@ -147,6 +148,27 @@ static void put_job(struct bj_buf *b, const struct bj_cell *id,
     bj_buf_str(b, "</a>");
 }
 
+void bj_page_named(struct bj_buf *b, const struct bj_cells *row,
+                   const char *to_root)
+{
+    const struct bj_cell *id = bj_cells_get(row, "display_id");
+    if (id)
+        put_job(b, id, row, &(struct bj_page_place){.to_root = to_root});
+}
+
+void bj_page_text(struct bj_buf *b, const struct bj_cells *row, const char *key)
+{
+    struct bj_buf text = {0};
+    const struct bj_cell *v = bj_cells_get(row, key);
+    if (bj_cell_is_empty(v))
+        bj_buf_str(&text, "\xe2\x80\x93");
+    else
+        bj_cell_text(&text, v);
+    bj_html_text(b, (struct bj_slice){text.p, text.len});
+    b->failed |= text.failed;
+    bj_buf_free(&text);
+}
+
 /* Append "a,b" as links to jobs with the same findings. */
 static void put_findings(struct bj_buf *b, struct bj_slice names,
                          const struct bj_page_place *at)
@@ -199,13 +221,36 @@ static void put_filter(struct bj_buf *b, enum bj_form form,
                                          [BJ_SHOW_ACCOUNT] = "jobs?account=",
                                          [BJ_SHOW_PARTITION] =
                                              "jobs?partition=",
-                                         [BJ_SHOW_CLUSTER] = "jobs?cluster=",
-                                         [BJ_SHOW_NODE] = "jobs?node="};
+                                         [BJ_SHOW_CLUSTER] = "jobs?cluster="};
     bj_buf_printf(b, "<a href=\"%s%s", to_root, target[form]);
     bj_url_text(b, v->text);
     bj_buf_str(b, "\"><bdi>");
     bj_html_text(b, v->text);
     bj_buf_str(b, "</bdi></a>");
+}
+
+/* Append a list of nodes: a few are links to their pages. */
+static void put_nodes(struct bj_buf *b, struct bj_slice list,
+                      const char *to_root)
+{
+    enum { FEW = 16 };
+    struct bj_hostlist l;
+    struct bj_slice name;
+    uint64_t nodes;
+    if (bj_hostlist_count(list, BJ_HOSTS_SLURM, &nodes) < 0 || nodes > FEW ||
+        bj_hostlist_begin(&l, list, BJ_HOSTS_SLURM) < 0) {
+        bj_buf_str(b, "<bdi>");
+        bj_html_text(b, list);
+        bj_buf_str(b, "</bdi>");
+        return;
+    }
+    for (bool any = false; bj_hostlist_next(&l, &name); any = true) {
+        bj_buf_printf(b, "%s<a href=\"%snodes/", any ? ", " : "", to_root);
+        bj_url_text(b, name);
+        bj_buf_str(b, "\"><bdi>");
+        bj_html_text(b, name);
+        bj_buf_str(b, "</bdi></a>");
+    }
 }
 
 /* Append text, which may run in either direction. */
@@ -382,7 +427,9 @@ void bj_page_value(struct bj_buf *b, const struct bj_column *k,
         put_reason(b, v->text);
     else if (form == BJ_SHOW_MONEY)
         put_money(b, v, row);
-    else if (form >= BJ_SHOW_USER && form <= BJ_SHOW_NODE &&
+    else if (form == BJ_SHOW_NODES && v->kind == BJ_CELL_TEXT)
+        put_nodes(b, v->text, to_root);
+    else if (form >= BJ_SHOW_USER && form <= BJ_SHOW_CLUSTER &&
              v->kind == BJ_CELL_TEXT)
         put_filter(b, form, v, to_root);
     else if (findings_of(form, row) && scale(v, DIGITS, &n))
@@ -411,6 +458,8 @@ static const char *class_of(const struct bj_page_table *t,
     case BJ_SHOW_FINDINGS:
     case BJ_SHOW_REASON:
         return " class=\"wrap w\"";
+    case BJ_SHOW_NODES:
+        return " class=\"wrap\"";
     case BJ_SHOW_TEXT:
         return " class=\"cut\"";
     case BJ_SHOW_PERCENT:
@@ -423,7 +472,6 @@ static const char *class_of(const struct bj_page_table *t,
     case BJ_SHOW_USER:
     case BJ_SHOW_ACCOUNT:
     case BJ_SHOW_CLUSTER:
-    case BJ_SHOW_NODE:
         return "";
     case BJ_SHOW_JOB:
         return t->at.name_apart ? "" : " class=\"wrap w\"";

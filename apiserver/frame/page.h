@@ -70,6 +70,15 @@ void bj_page_table_begin(struct bj_page_table *t, struct bj_buf *b,
 void bj_page_table_total(struct bj_page_table *t);
 void bj_page_table_end(struct bj_page_table *t, const char *none);
 
+/* Append the job of a row as a link to its page: its name and id, of a job
+ * without a name its id; from the columns name, display_id and key. */
+void bj_page_named(struct bj_buf *b, const struct bj_cells *row,
+                   const char *to_root);
+
+/* Append a value of a row as text; a dash if it is empty. */
+void bj_page_text(struct bj_buf *b, const struct bj_cells *row,
+                  const char *key);
+
 /* Append a number in this form. */
 void bj_page_amount(struct bj_buf *b, enum bj_form form, double v);
 

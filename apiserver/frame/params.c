@@ -72,7 +72,7 @@ const struct bj_param_rule bj_param_rules[BJ_PARAMS] = {
          "were submitted."},
     [BJ_PARAM_FORMAT] = {"format", BJ_PARAM_TEXT,
                          "json (the default) or csv, instead of the header "
-                         "Accept."},
+                         "Accept; of a bill also pdf."},
     [BJ_PARAM_LIVE] = {"live", BJ_PARAM_FLAG,
                        "false: the page of a running job does not reload."},
     [BJ_PARAM_SORT] = {"sort", BJ_PARAM_TEXT,
@@ -86,6 +86,10 @@ const struct bj_param_rule bj_param_rules[BJ_PARAMS] = {
     [BJ_PARAM_WIDTH] = {"width", BJ_PARAM_UINT,
                         "Width at which an image is shown, 240 to 2000 "
                         "(default 600); it has two pixels for each."},
+    [BJ_PARAM_SHOW] = {"show", BJ_PARAM_TEXT,
+                       "Which nodes a page lists: all (the default), out of "
+                       "service (out), the worst of the week (worst), or those "
+                       "with GPUs (gpus)."},
     [BJ_PARAM_MONTH] = {"month", BJ_PARAM_TEXT,
                         "A month of the site's time zone, as 2026-11."},
 };
@@ -392,7 +396,9 @@ int bj_params_read(struct bj_call *c, unsigned mask, struct bj_params *ret)
     bj_params_end(ret);
     struct bj_slice format = bj_params_text(ret, BJ_PARAM_FORMAT);
     if (rc == 0 && format.n > 0 && !bj_slice_eq(format, BJ_SLICE("csv")) &&
-        !bj_slice_eq(format, BJ_SLICE("json")))
+        !bj_slice_eq(format, BJ_SLICE("json")) &&
+        !(mask & BJ_BIT(BJ_PARAM_PAPER) &&
+          bj_slice_eq(format, BJ_SLICE("pdf"))))
         return params_wrong(&r, BJ_PARAM_FORMAT, "must be json or csv");
     return rc;
 }

@@ -41,6 +41,7 @@ enum bj_param {
     BJ_PARAM_PAPER,
     BJ_PARAM_WIDTH,
     BJ_PARAM_MONTH,
+    BJ_PARAM_SHOW,
     BJ_PARAMS
 };
 

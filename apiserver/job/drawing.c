@@ -33,6 +33,7 @@ void bj_drawing_free(struct bj_drawing *d)
     bj_curves_free(&d->curves);
     bj_charts_free(&d->charts);
     bj_report_free(&d->report);
+    bj_doc_free(&d->doc);
     bj_arena_free(&d->arena);
     free(d);
 }
@@ -113,8 +114,8 @@ enum {
           BJ_BIT(BJ_PARAM_PAPER)
 };
 
-static int read_paper(struct bj_call *c, const struct bj_params *p,
-                      struct bj_drawing *d)
+int bj_drawing_paper(struct bj_call *c, const struct bj_params *p,
+                     struct bj_drawing *d)
 {
     struct bj_slice paper = bj_params_text(p, BJ_PARAM_PAPER);
     d->letter = bj_slice_eq(paper, BJ_SLICE("letter"));
@@ -127,7 +128,7 @@ static int read_paper(struct bj_call *c, const struct bj_params *p,
 static int drawing_prepare(struct bj_call *c, struct bj_params *p,
                            struct bj_drawing *d)
 {
-    int r = read_paper(c, p, d);
+    int r = bj_drawing_paper(c, p, d);
     return r == 0 ? bj_drawing_prepare(c, p, d) : r;
 }
 
@@ -148,6 +149,20 @@ int bj_pdf_reply(struct bj_call *c)
         r = r == 0 ? bj_drawing_reply(c, d, &pdf, "application/pdf")
                    : bj_drawing_failed(c, r, "PDF");
     }
+    bj_buf_free(&pdf);
+    bj_drawing_free(d);
+    return r;
+}
+
+int bj_drawing_document(struct bj_call *c)
+{
+    struct bj_drawing *d = c->work;
+    struct bj_buf pdf = {0};
+    c->work = NULL;
+    int r = bj_draw_document(d->server->program, &d->doc, &d->charts, d->letter,
+                             &pdf, &c->err);
+    r = r == 0 ? bj_drawing_reply(c, d, &pdf, "application/pdf")
+               : bj_drawing_failed(c, r, "PDF");
     bj_buf_free(&pdf);
     bj_drawing_free(d);
     return r;

@@ -3,6 +3,7 @@
 #define BJ_APISERVER_JOB_DRAWING_H
 
 #include "apiserver/job/curves.h"
+#include "report/model/document.h"
 #include "report/model/report.h"
 
 /* A drawing between the two parts of its endpoint. */
@@ -11,6 +12,7 @@ struct bj_drawing {
     struct bj_arena arena;
     struct bj_visible_job f;
     struct bj_report report; /* of a PDF */
+    struct bj_doc doc;       /* of another PDF */
     struct bj_curves curves;
     struct bj_charts charts;
     /* the query of one chart; NULL: all charts of the job */
@@ -45,6 +47,14 @@ int bj_drawing_reply(struct bj_call *c, const struct bj_drawing *d,
 /* Draw the first chart as an image of d->width and respond with it.  0 or a
  * refusal. */
 int bj_drawing_image(struct bj_call *c, struct bj_drawing *d);
+
+/* The second part of an endpoint for the PDF of a document: draw d->doc with
+ * d->charts. */
+int bj_drawing_document(struct bj_call *c);
+
+/* Read the paper.  0 or a refusal. */
+int bj_drawing_paper(struct bj_call *c, const struct bj_params *p,
+                     struct bj_drawing *d);
 
 /* The two parts of the endpoint for a PDF (pdf.c). */
 int bj_pdf_prepare(struct bj_call *c);

@@ -335,9 +335,9 @@ static const struct {
 };
 enum { PARTS = sizeof(nodes_parts) / sizeof(nodes_parts[0]) };
 
-static const char state_part[] = "state";
+static const char state_part[] = "state", reason_part[] = "reason";
 
-void bj_nodes_query(struct bj_grid *g)
+void bj_nodes_query(struct bj_grid *g, bool is_admin)
 {
     g->labels[0] = "node";
     g->labels[1] = "instance";
@@ -348,6 +348,11 @@ void bj_nodes_query(struct bj_grid *g)
                 "\"flags\")");
     for (size_t i = 0; i < PARTS; i++)
         bj_grid_add(g, nodes_parts[i].part, nodes_parts[i].promql);
+    if (is_admin)
+        bj_grid_add(g, reason_part,
+                    "label_join(max by(node,reason)("
+                    "batchjob_cluster_reason_node_info$N),\"state\",\"\","
+                    "\"reason\")");
 }
 
 struct bj_slice bj_node_host_of(struct bj_slice instance)
@@ -356,6 +361,42 @@ struct bj_slice bj_node_host_of(struct bj_slice instance)
         if (instance.p[n - 1] == ':')
             return (struct bj_slice){instance.p, n - 1};
     return instance;
+}
+
+bool bj_nodes_is_state(const struct bj_grid_row *row)
+{
+    return row->part == state_part;
+}
+
+bool bj_nodes_is_reason(const struct bj_grid_row *row)
+{
+    return row->part == reason_part;
+}
+
+/* Points since a series had a value; an age of nothing is the most. */
+static unsigned nodes_age(const struct bj_grid *g,
+                          const struct bj_grid_row *row)
+{
+    unsigned age = 0;
+    while (age < g->points && !nodes_known(row->value[g->points - 1 - age]))
+        age++;
+    return age;
+}
+
+/* A node that changed has series of its former and its present state. */
+static void nodes_take_text(struct bj_nodes *n, const struct bj_grid *g,
+                            const struct bj_grid_row *row, struct bj_node *v)
+{
+    const bool is_state = bj_nodes_is_state(row);
+    struct bj_slice *to = is_state ? &v->state : &v->reason;
+    unsigned *since = is_state ? &v->state_age : &v->reason_age;
+    const unsigned age = nodes_age(g, row);
+    struct bj_slice text = row->label[2];
+    if (to->n > 0 && age >= *since)
+        return;
+    text.n -= is_state && text.n > 0 && text.p[text.n - 1] == '+';
+    *to = bj_arena_copy(&n->names, text);
+    *since = age;
 }
 
 int bj_nodes_take(struct bj_nodes *n, const struct bj_grid *g)
@@ -370,12 +411,8 @@ int bj_nodes_take(struct bj_nodes *n, const struct bj_grid *g)
         struct bj_node *v = nodes_get(n, name);
         if (!v)
             return -ENOMEM;
-        if (row->part == g->part[0]) {
-            struct bj_slice state = row->label[2];
-            if (state.n > 0 && state.p[state.n - 1] == '+')
-                state.n--;
-            if (now > 0)
-                v->state = bj_arena_copy(&n->names, state);
+        if (bj_nodes_is_state(row) || bj_nodes_is_reason(row)) {
+            nodes_take_text(n, g, row, v);
             continue;
         }
         for (size_t k = 0; k < PARTS; k++)
@@ -384,12 +421,10 @@ int bj_nodes_take(struct bj_nodes *n, const struct bj_grid *g)
                  !nodes_known(v->value[nodes_parts[k].value])))
                 v->value[nodes_parts[k].value] = now;
     }
+    for (size_t i = 0; i < n->n; i++)
+        if (n->v[i].reason_age > n->v[i].state_age)
+            n->v[i].reason = (struct bj_slice){NULL, 0};
     return n->names.failed ? -ENOMEM : 0;
-}
-
-bool bj_nodes_is_state(const struct bj_grid *g, const struct bj_grid_row *row)
-{
-    return row->part == g->part[0];
 }
 
 static bool nodes_has(struct bj_slice s, const char *text)
@@ -466,6 +501,7 @@ void bj_node_put_trouble(struct bj_buf *b, const struct bj_node *n,
         bj_amount(b, BJ_AMOUNT_PERCENT, n->speed);
     } else if (strcmp(what, "Out of service") == 0) {
         bj_html_text(b, n->state);
+        bj_node_put_reason(b, n);
     } else if (strcmp(what, "Node failed") == 0) {
         bj_local_html(
             b,
@@ -487,6 +523,15 @@ void bj_node_put_trouble(struct bj_buf *b, const struct bj_node *n,
     } else if (strcmp(what, "Not measured") == 0) {
         bj_local_html(b, "{its exporter does not answer Prometheus}");
     }
+}
+
+void bj_node_put_reason(struct bj_buf *b, const struct bj_node *n)
+{
+    if (n->reason.n == 0)
+        return;
+    bj_buf_str(b, ": <bdi>");
+    bj_html_text(b, n->reason);
+    bj_buf_str(b, "</bdi>");
 }
 
 void bj_node_put_of(struct bj_buf *b, double part, double all)

@@ -33,8 +33,10 @@ enum bj_node_service {
 
 struct bj_node {
     struct bj_slice name;
-    struct bj_slice state;        /* "idle+drain"; {NULL, 0}: not known */
-    double value[BJ_NODE_VALUES]; /* NaN: not known */
+    struct bj_slice state;          /* "idle+drain"; {NULL, 0}: not known */
+    struct bj_slice reason;         /* of that state; {NULL, 0}: not known */
+    unsigned state_age, reason_age; /* points since they were reported */
+    double value[BJ_NODE_VALUES];   /* NaN: not known */
     /* Jobs of the last week that the user may see, from the store. */
     int64_t jobs, failed; /* failed: by themselves or by the node */
     int64_t node_failed;
@@ -51,6 +53,7 @@ struct bj_nodes {
     struct bj_node *v;
     size_t n, room;
     struct bj_buf jobs; /* HTML of a page between its two parts */
+    unsigned show;      /* which of them a page shows */
 };
 void bj_nodes_free(void *nodes); /* also the struct */
 
@@ -59,10 +62,11 @@ void bj_nodes_free(void *nodes); /* also the struct */
 int bj_nodes_week(struct bj_call *c, const struct bj_params *p,
                   struct bj_slice node, struct bj_nodes *ret);
 
-/* Add the queries of the values to a grid, whose labels it sets; take their
- * newest values.  -ENOMEM. */
-void bj_nodes_query(struct bj_grid *g);
-bool bj_nodes_is_state(const struct bj_grid *g, const struct bj_grid_row *row);
+/* Add the queries of the values to a grid, whose labels it sets, for admins
+ * also of the reasons of states; take their newest values.  -ENOMEM. */
+void bj_nodes_query(struct bj_grid *g, bool is_admin);
+bool bj_nodes_is_state(const struct bj_grid_row *row);
+bool bj_nodes_is_reason(const struct bj_grid_row *row);
 int bj_nodes_take(struct bj_nodes *n, const struct bj_grid *g);
 
 /* The host of a scraped address. */
@@ -86,6 +90,13 @@ struct bj_node_trouble bj_node_trouble_of(const struct bj_nodes *all,
                                           const struct bj_node *n);
 void bj_node_put_trouble(struct bj_buf *b, const struct bj_node *n,
                          const struct bj_node_trouble *t);
+
+/* Append ": replace PSU", the reason of the state, if it is known. */
+void bj_node_put_reason(struct bj_buf *b, const struct bj_node *n);
+
+/* Append a card with the worst nodes of the week, the most serious first. */
+void bj_nodes_put_worst(struct bj_buf *b, const struct bj_nodes *n,
+                        size_t most);
 
 /* Append "48 of 64"; nothing known is a dash. */
 void bj_node_put_of(struct bj_buf *b, double part, double all);

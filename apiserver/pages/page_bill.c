@@ -1,310 +1,19 @@
-/* The bill of an account for a month: total, items with their prices, days,
- * members, each beside the month before. */
-#include "apiserver/frame/query.h"
+/* The page of the bill of an account for a month, and its CSV. */
 #include "apiserver/frame/state.h"
 #include "apiserver/frame/widget.h"
-#include "apiserver/pages/pages.h"
-#include "apiserver/v1/usage.h"
+#include "apiserver/pages/bill.h"
 #include "base/amount.h"
-#include "base/arena.h"
-#include "base/array.h"
 #include "base/csv.h"
 #include "base/html.h"
 #include "base/local.h"
-#include "base/slice.h"
-#include "base/stamp.h"
 #include "base/tz.h"
-#include "report/model/show.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum {
-    MONTHS = 12,  /* of a year */
-    CHOICES = 14, /* months to choose from */
-    DAYS = 31,
     SHOWN = 25, /* members of a page; a sheet of paper has room for them */
-    FAR = 10,   /* a larger change has no percentage */
-    MILLION = 1000000,
-    HUNDREDTH = MILLION / 100
+    MILLION = 1000000
 };
-
-struct member {
-    struct bj_slice name;
-    int64_t jobs;
-    struct bj_bill now, before;
-    int64_t cost, cost_before; /* millionths; BJ_SQL_NULL: no prices */
-};
-
-struct bill {
-    struct bj_prices prices;
-    struct bj_slice account;
-    int64_t month;
-    bool is_over; /* the month has ended */
-    int64_t open; /* its jobs that have not ended */
-    int64_t jobs; /* that ended in the month */
-    struct bj_bill now, before;
-    unsigned days;
-    struct bj_bill day[DAYS];
-    struct member *member; /* most expensive first */
-    size_t members, room;
-    struct bj_arena names;
-};
-
-/* --- months ----------------------------------------------------------------
- */
-
-int64_t bj_page_month_of(int64_t sec)
-{
-    struct bj_civil t = {0};
-    bj_civil_from_days(bj_tz_day(bj_tz_used(), sec), &t);
-    return (int64_t)t.year * MONTHS + t.month - 1;
-}
-
-int64_t bj_page_month_now(const struct bj_call *c)
-{
-    return bj_page_month_of(c->now_sec);
-}
-
-static int64_t month_first_day(int64_t month)
-{
-    return bj_days_from_civil((int)(month / MONTHS),
-                              (unsigned)(month % MONTHS) + 1, 1);
-}
-
-int64_t bj_page_month_start(int64_t month)
-{
-    return bj_tz_midnight(bj_tz_used(), month_first_day(month));
-}
-
-int bj_page_month(struct bj_call *c, const struct bj_params *p, int64_t *ret)
-{
-    const struct bj_slice s = bj_params_text(p, BJ_PARAM_MONTH);
-    const int64_t now = bj_page_month_now(c);
-    uint64_t year, month;
-    *ret = now - 1;
-    if (s.n == 0)
-        return 0;
-    if (s.n != 7 || s.p[4] != '-' ||
-        bj_slice_u64((struct bj_slice){s.p, 4}, &year) < 0 ||
-        bj_slice_u64((struct bj_slice){s.p + 5, 2}, &month) < 0 || month < 1 ||
-        month > MONTHS || year < 1970)
-        return bj_call_refuse(
-            c, 400, "The parameter month must be a month, such as 2026-11.");
-    *ret = (int64_t)(year * MONTHS + month - 1);
-    return *ret <= now ? 0
-                       : bj_call_refuse(c, 400,
-                                        "The month has not begun; it must not "
-                                        "be after this one.");
-}
-
-void bj_page_month_name(struct bj_buf *b, int64_t month)
-{
-    static const char *const names[MONTHS] = {
-        "January", "February", "March",     "April",   "May",      "June",
-        "July",    "August",   "September", "October", "November", "December"};
-    bj_buf_printf(b, "%s %d", bj_local_escaped(names[month % MONTHS]),
-                  (int)(month / MONTHS));
-}
-
-void bj_page_month_number(struct bj_buf *b, int64_t month)
-{
-    bj_buf_printf(b, "%04d-%02d", (int)(month / MONTHS),
-                  (int)(month % MONTHS) + 1);
-}
-
-void bj_page_month_choice(struct bj_call *c, int64_t month)
-{
-    struct bj_buf *b = &c->reply->body;
-    const int64_t now = bj_page_month_now(c);
-    bj_local_html(b, "<label>{Month}<select name=\"month\">");
-    if (month < 0)
-        bj_buf_str(b, "<option value=\"\" selected>-</option>");
-    for (int64_t m = now; m > now - CHOICES; m--) {
-        bj_buf_str(b, "<option value=\"");
-        bj_page_month_number(b, m);
-        bj_buf_str(b, m == month ? "\" selected>" : "\">");
-        bj_page_month_name(b, m);
-        bj_buf_str(b, "</option>");
-    }
-    if (month >= 0 && month <= now - CHOICES) {
-        bj_buf_str(b, "<option value=\"");
-        bj_page_month_number(b, month);
-        bj_buf_str(b, "\" selected>");
-        bj_page_month_name(b, month);
-        bj_buf_str(b, "</option>");
-    }
-    bj_buf_str(b, "</select></label>");
-}
-
-/* --- reading ---------------------------------------------------------------
- */
-
-static int bill_take_day(void *ctx, const struct bj_usage_sum *s)
-{
-    struct bill *v = ctx;
-    if (s->month != v->month) {
-        bj_bill_add(&v->before, &s->bill);
-        return 0;
-    }
-    v->jobs += s->ended;
-    bj_bill_add(&v->now, &s->bill);
-    if (s->day >= 1 && s->day <= v->days)
-        bj_bill_add(&v->day[s->day - 1], &s->bill);
-    return 0;
-}
-
-static struct member *bill_member(struct bill *v, struct bj_slice name)
-{
-    for (size_t i = 0; i < v->members; i++)
-        if (bj_slice_eq(v->member[i].name, name))
-            return &v->member[i];
-    if (!BJ_GROW(v->member, v->members + 1, v->room))
-        return NULL;
-    struct member *m = &v->member[v->members];
-    *m = (struct member){.name = bj_arena_copy(&v->names, name)};
-    if (v->names.failed)
-        return NULL;
-    v->members++;
-    return m;
-}
-
-static int bill_take_member(void *ctx, const struct bj_usage_sum *s)
-{
-    struct bill *v = ctx;
-    struct member *m = bill_member(v, s->user);
-    if (!m)
-        return -ENOMEM;
-    if (s->month == v->month)
-        m->jobs += s->ended;
-    bj_bill_add(s->month == v->month ? &m->now : &m->before, &s->bill);
-    return 0;
-}
-
-/* The most expensive first; without prices, the most CPU time. */
-static int bill_by_cost(const void *a, const void *b)
-{
-    const struct member *x = a, *y = b;
-    int64_t p = x->cost, q = y->cost;
-    if (p == q) {
-        p = x->now.cpu_sec;
-        q = y->now.cpu_sec;
-    }
-    return (p < q) - (p > q);
-}
-
-static int bill_put_group(struct bj_call *c, struct bj_params *p,
-                          const char *group)
-{
-    return bj_params_put(c, p, BJ_BIT(BJ_PARAM_GROUP_BY), BJ_SLICE("group_by"),
-                         bj_slice_str(group));
-}
-
-/* Count the jobs that ran in the month and have not ended. */
-static int bill_read_open(struct bj_call *c, const struct bj_params *p,
-                          struct bill *v)
-{
-    struct bj_query q = {.named = true};
-    struct bj_st *st = NULL;
-    bj_query_sql(&q, "SELECT count(*) FROM job AS j WHERE j.\"end\" IS NULL AND"
-                     " j.start IS NOT NULL AND j.start < ");
-    bj_query_int(&q, bj_page_month_start(v->month + 1));
-    int r = bj_query_scope(&q, c, p, "j");
-    if (r == 0)
-        r = bj_query_open(&q, c->reader, &st, &c->err);
-    if (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
-        v->open = bj_st_get_i64(st, 0);
-        r = 0;
-    }
-    bj_query_free(&q);
-    return r;
-}
-
-static int bill_read(struct bj_call *c, const struct bj_params *filters,
-                     struct bill *v)
-{
-    struct bj_params days = *filters, members;
-    v->days =
-        (unsigned)(month_first_day(v->month + 1) - month_first_day(v->month));
-    v->is_over = v->month < bj_page_month_now(c);
-    days.given[BJ_PARAM_FROM] = days.given[BJ_PARAM_TO] = true;
-    days.number[BJ_PARAM_FROM] = bj_page_month_start(v->month - 1);
-    days.number[BJ_PARAM_TO] = bj_page_month_start(v->month + 1) - 1;
-    members = days;
-    int r = bill_put_group(c, &days, "day");
-    if (r == 0)
-        r = bill_put_group(c, &members, "month");
-    if (r == 0)
-        r = bill_put_group(c, &members, "user");
-    if (r == 0)
-        r = bj_prices_read(bj_reader_db(c->reader), &v->prices, &c->err);
-    if (r == 0)
-        r = bj_usage_sums(c, &days, bill_take_day, v);
-    if (r == 0)
-        r = bj_usage_sums(c, &members, bill_take_member, v);
-    if (r == 0)
-        r = bill_read_open(c, filters, v);
-    for (size_t i = 0; i < v->members; i++) {
-        v->member[i].cost = bj_bill_cost(&v->member[i].now, &v->prices);
-        v->member[i].cost_before =
-            bj_bill_cost(&v->member[i].before, &v->prices);
-    }
-    if (v->members > 1)
-        qsort(v->member, v->members, sizeof(*v->member), bill_by_cost);
-    return r == -ENOMEM ? bj_err_set(&c->err, r, "bill") : r;
-}
-
-/* --- items -----------------------------------------------------------------
- */
-
-enum { ITEMS = 4 };
-
-/* An amount that has a price. */
-struct item {
-    const char *title, *what;
-    int64_t price;             /* millionths; BJ_SQL_NULL: free */
-    double amount;             /* hours or kWh */
-    int64_t cost, cost_before; /* millionths */
-    int64_t known;             /* part in millionths; BJ_SQL_NULL: nothing */
-};
-
-/* The cost of one item of a bill, without what is not charged. */
-static int64_t bill_item_cost(const struct bill *v, const struct bj_bill *b,
-                              unsigned item)
-{
-    struct bj_prices one = v->prices;
-    int64_t *const price[ITEMS] = {&one.cpu_hour, &one.gpu_hour, &one.gib_hour,
-                                   &one.kwh};
-    for (unsigned i = 0; i < ITEMS; i++)
-        if (i != item)
-            *price[i] = BJ_SQL_NULL;
-    return bj_bill_cost(b, &one);
-}
-
-static void bill_items(const struct bill *v, struct item ret[ITEMS])
-{
-    const bool is_free = v->prices.failed_nodes_free;
-    const struct bj_bill *b = &v->now;
-    const double charged[ITEMS] = {
-        (double)(b->cpu_sec - is_free * b->failed_cpu_sec) / 3600,
-        (double)(b->gpu_sec - is_free * b->failed_gpu_sec) / 3600,
-        (double)(b->mem_mib_sec - is_free * b->failed_mem_mib_sec) / 3600 /
-            1024,
-        (double)(b->energy_mj - is_free * b->failed_energy_mj) / 3.6e9};
-    const int64_t price[ITEMS] = {v->prices.cpu_hour, v->prices.gpu_hour,
-                                  v->prices.gib_hour, v->prices.kwh};
-    static const char *const titles[ITEMS] = {
-        "CPU hours", "GPU hours", "Memory, GiB hours", "Energy, kWh"};
-    for (unsigned i = 0; i < ITEMS; i++)
-        ret[i] = (struct item){
-            .title = titles[i],
-            .what = i + 1 < ITEMS ? "held by jobs" : "used by jobs",
-            .price = price[i],
-            .amount = charged[i],
-            .cost = bill_item_cost(v, b, i),
-            .cost_before = bill_item_cost(v, &v->before, i),
-            .known = i + 1 < ITEMS ? MILLION : bj_bill_energy_known(b)};
-}
 
 /* --- CSV -------------------------------------------------------------------
  */
@@ -316,7 +25,7 @@ static void bill_csv_number(struct bj_buf *b, int64_t micro)
         bj_buf_fixed(b, (uint64_t)micro, 6);
 }
 
-static void bill_csv_row(struct bj_buf *b, const struct bill *v,
+static void bill_csv_row(struct bj_buf *b, const struct bj_month_bill *v,
                          const char *part, struct bj_slice name,
                          const struct bj_bill *s, int64_t jobs)
 {
@@ -340,7 +49,7 @@ static void bill_csv_row(struct bj_buf *b, const struct bill *v,
     bj_buf_str(b, "\r\n");
 }
 
-static void bill_csv(struct bj_call *c, const struct bill *v)
+static void bill_csv(struct bj_call *c, const struct bj_month_bill *v)
 {
     struct bj_buf *b = &c->reply->body, name = {0};
     c->reply->type = "text/csv; charset=utf-8";
@@ -371,36 +80,16 @@ static void bill_csv(struct bj_call *c, const struct bill *v)
 /* --- the page --------------------------------------------------------------
  */
 
-/* Append money with two decimals, also if it is less than half of one. */
-static void bill_money(struct bj_buf *b, int64_t micro)
-{
-    if (micro == BJ_SQL_NULL)
-        bj_buf_str(b, "&ndash;");
-    else
-        bj_amount_money(b, micro < HUNDREDTH / 2 ? 0 : micro);
-}
-
-static void bill_currency(struct bj_buf *b, const struct bill *v)
+static void bill_currency(struct bj_buf *b, const struct bj_month_bill *v)
 {
     bj_html_text(b, bj_slice_str(v->prices.currency));
 }
 
-/* "+9.5 %, +729.95 EUR": against the month before. */
-static void bill_put_change(struct bj_buf *b, const struct bill *v, int64_t now,
-                            int64_t before)
+static void bill_put_text(struct bj_buf *b, struct bj_buf *text)
 {
-    const int64_t change = now - before;
-    const uint64_t size = change < 0 ? 0 - (uint64_t)change : (uint64_t)change;
-    const char *sign = change < 0 ? "&minus;" : "+";
-    if ((double)size < FAR * (double)before) {
-        bj_buf_str(b, sign);
-        bj_amount(b, BJ_AMOUNT_PERCENT, 100 * (double)size / (double)before);
-        bj_buf_str(b, ", ");
-    }
-    bj_buf_str(b, sign);
-    bill_money(b, (int64_t)size);
-    bj_buf_str(b, " ");
-    bill_currency(b, v);
+    bj_html_text(b, (struct bj_slice){text->p, text->len});
+    b->failed |= text->failed;
+    bj_buf_free(text);
 }
 
 static void bill_put_tile(struct bj_buf *b, const char *title)
@@ -429,10 +118,10 @@ static void bill_put_unused(struct bj_buf *b, const char *what, int64_t held,
 }
 
 /* Append money as the value of a tile. */
-static void bill_put_sum_of(struct bj_buf *b, const struct bill *v,
+static void bill_put_sum_of(struct bj_buf *b, const struct bj_month_bill *v,
                             int64_t micro)
 {
-    bill_money(b, micro);
+    bj_month_bill_money(b, micro);
     if (micro == BJ_SQL_NULL)
         return;
     bj_buf_str(b, " <small>");
@@ -440,29 +129,13 @@ static void bill_put_sum_of(struct bj_buf *b, const struct bill *v,
     bj_buf_str(b, "</small>");
 }
 
-/* The cost of the CPU and GPU time that was held and not used, where the use is
- * known. */
-static int64_t bill_unused(const struct bill *v)
-{
-    const struct bj_bill *s = &v->now;
-    const int64_t cpu = s->cpu_known_sec - s->cpu_used_msec / 1000;
-    const int64_t gpu = s->gpu_known_sec - s->gpu_used_msec / 1000;
-    return bj_cost(&v->prices,
-                   &(struct bj_paid){s->cpu_known_sec <= 0 ? BJ_SQL_NULL
-                                     : cpu > 0             ? cpu
-                                                           : 0,
-                                     s->gpu_known_sec <= 0 ? BJ_SQL_NULL
-                                     : gpu > 0             ? gpu
-                                                           : 0,
-                                     BJ_SQL_NULL, BJ_SQL_NULL});
-}
-
 /* The first two tiles: this month and the one before. */
-static void bill_put_months(struct bj_buf *b, const struct bill *v)
+static void bill_put_months(struct bj_buf *b, const struct bj_month_bill *v)
 {
     const int64_t now = bj_bill_cost(&v->now, &v->prices);
     const int64_t before = bj_bill_cost(&v->before, &v->prices);
     const bool has_prices = bj_prices_are(&v->prices);
+    struct bj_buf change = {0};
     char n[BJ_AMOUNT_COUNT];
     bill_put_tile(b, has_prices ? "Total" : "CPU hours");
     if (has_prices)
@@ -480,17 +153,18 @@ static void bill_put_months(struct bj_buf *b, const struct bill *v)
         bj_amount(b, BJ_AMOUNT_PLAIN, (double)v->before.cpu_sec / 3600);
     bj_buf_str(b, "<div class=\"sub\">");
     if (before > 0 && now != BJ_SQL_NULL && v->is_over)
-        bill_put_change(b, v, now, before);
+        bj_month_bill_change(&change, v, now, before);
+    bill_put_text(b, &change);
     bj_buf_str(b, "</div></dd></div>");
 }
 
-static void bill_put_totals(struct bj_buf *b, const struct bill *v)
+static void bill_put_totals(struct bj_buf *b, const struct bj_month_bill *v)
 {
     const struct bj_bill *s = &v->now;
     bj_buf_str(b, "<dl class=\"card stats\">");
     bill_put_months(b, v);
     bill_put_tile(b, "Held and not used");
-    bill_put_sum_of(b, v, bill_unused(v));
+    bill_put_sum_of(b, v, bj_month_bill_unused(v));
     bj_buf_str(b, "<div class=\"sub\">");
     bill_put_unused(b, "CPU hours", s->cpu_sec, s->cpu_known_sec,
                     s->cpu_used_msec, "");
@@ -511,10 +185,10 @@ static void bill_put_totals(struct bj_buf *b, const struct bill *v)
     bj_buf_str(b, "</div></dd></div></dl>\n");
 }
 
-static void bill_put_items(struct bj_buf *b, const struct bill *v)
+static void bill_put_items(struct bj_buf *b, const struct bj_month_bill *v)
 {
-    struct item item[ITEMS];
-    bill_items(v, item);
+    struct bj_month_item item[BJ_MONTH_ITEMS];
+    bj_month_bill_items(v, item);
     bj_widget_card(b, "What it costs", NULL, NULL);
     bj_widget_table(b, bj_local_escaped("What it costs"), "stack");
     bj_local_html(b, "<thead><tr><th scope=\"col\">{Item}</th><th "
@@ -526,8 +200,8 @@ static void bill_put_items(struct bj_buf *b, const struct bill *v)
     bj_buf_str(b, "</th><th scope=\"col\" class=\"n\">");
     bj_page_month_name(b, v->month);
     bj_buf_str(b, "</th></tr></thead><tbody>\n");
-    for (unsigned i = 0; i < ITEMS; i++) {
-        const struct item *t = &item[i];
+    for (unsigned i = 0; i < BJ_MONTH_ITEMS; i++) {
+        const struct bj_month_item *t = &item[i];
         if (t->price == BJ_SQL_NULL)
             continue;
         bj_buf_printf(b, "<tr><th scope=\"row\">%s <small>%s",
@@ -544,21 +218,21 @@ static void bill_put_items(struct bj_buf *b, const struct bill *v)
         bj_buf_str(b, "</td><td class=\"n\" data-l=\"&times;\">");
         bj_buf_fixed(b, (uint64_t)t->price, 6);
         bj_buf_str(b, "</td><td class=\"n p\">");
-        bill_money(b, t->cost_before);
+        bj_month_bill_money(b, t->cost_before);
         bj_buf_str(b, "</td><td class=\"n r\">");
-        bill_money(b, t->known == 0 ? BJ_SQL_NULL : t->cost);
+        bj_month_bill_money(b, t->known == 0 ? BJ_SQL_NULL : t->cost);
         bj_buf_str(b, "</td></tr>\n");
     }
     bj_local_html(b, "</tbody><tfoot><tr><th scope=\"row\">{Total}</th><td>"
                      "</td><td></td><td class=\"n p\">");
-    bill_money(b, bj_bill_cost(&v->before, &v->prices));
+    bj_month_bill_money(b, bj_bill_cost(&v->before, &v->prices));
     bj_buf_str(b, "</td><td class=\"n r\">");
-    bill_money(b, bj_bill_cost(&v->now, &v->prices));
+    bj_month_bill_money(b, bj_bill_cost(&v->now, &v->prices));
     bj_buf_str(b, "</td></tr></tfoot></table></div>");
     const int64_t free = bj_bill_not_charged(&v->now, &v->prices);
     if (free > 0) {
         bj_buf_str(b, "<p class=\"small mute\">");
-        bill_money(b, free);
+        bj_month_bill_money(b, free);
         bj_buf_str(b, " ");
         bill_currency(b, v);
         bj_local_html(b, " {of jobs whose node failed are not charged.}</p>");
@@ -566,9 +240,9 @@ static void bill_put_items(struct bj_buf *b, const struct bill *v)
     bj_widget_card_end(b);
 }
 
-static void bill_put_days(struct bj_buf *b, const struct bill *v)
+static void bill_put_days(struct bj_buf *b, const struct bj_month_bill *v)
 {
-    double value[DAYS], sum = 0;
+    double value[BJ_MONTH_DAYS], sum = 0;
     const bool has_prices = bj_prices_are(&v->prices);
     for (unsigned i = 0; i < v->days; i++) {
         const int64_t cost = bj_bill_cost(&v->day[i], &v->prices);
@@ -584,7 +258,7 @@ static void bill_put_days(struct bj_buf *b, const struct bill *v)
                                                     : "CPU hours of each day"),
                .value = value,
                .days = v->days,
-               .first = month_first_day(v->month)});
+               .first = bj_page_month_first_day(v->month)});
     if (v->is_over) {
         bj_buf_str(b, "<p class=\"small mute\">");
         bj_amount(b, BJ_AMOUNT_PLAIN, sum / (double)v->days);
@@ -604,8 +278,8 @@ static void bill_put_hours(struct bj_buf *b, const char *label, int64_t sec)
 }
 
 /* The values of a row of members; part: of the whole bill, percent. */
-static void bill_put_values(struct bj_buf *b, const struct bill *v,
-                            const struct member *m, double part)
+static void bill_put_values(struct bj_buf *b, const struct bj_month_bill *v,
+                            const struct bj_month_member *m, double part)
 {
     char n[BJ_AMOUNT_COUNT];
     bj_buf_printf(b, "<td class=\"n p\">%s</td>", bj_amount_count(n, m->jobs));
@@ -613,9 +287,9 @@ static void bill_put_values(struct bj_buf *b, const struct bill *v,
     bill_put_hours(b, "GPU hours", m->now.gpu_sec);
     if (bj_prices_are(&v->prices)) {
         bj_buf_str(b, "<td class=\"n r\">");
-        bill_money(b, m->cost);
+        bj_month_bill_money(b, m->cost);
         bj_buf_str(b, "</td><td class=\"n p\">");
-        bill_money(b, m->cost_before);
+        bj_month_bill_money(b, m->cost_before);
         bj_buf_str(b, "</td>");
     }
     bj_buf_str(b, "<td class=\"p\">");
@@ -624,7 +298,8 @@ static void bill_put_values(struct bj_buf *b, const struct bill *v,
     bj_buf_str(b, "</td></tr>\n");
 }
 
-static double bill_part(const struct bill *v, const struct member *m)
+static double bill_part(const struct bj_month_bill *v,
+                        const struct bj_month_member *m)
 {
     const int64_t all = bj_bill_cost(&v->now, &v->prices);
     return all > 0 ? 100 * (double)m->cost / (double)all
@@ -633,26 +308,19 @@ static double bill_part(const struct bill *v, const struct member *m)
                : __builtin_nan("");
 }
 
-static void bill_add_member(struct member *sum, const struct member *m)
-{
-    sum->jobs += m->jobs;
-    bj_bill_add(&sum->now, &m->now);
-    bj_bill_add(&sum->before, &m->before);
-}
-
 /* A row of several members: their sum, or the total. */
-static void bill_put_sum(struct bj_buf *b, const struct bill *v,
-                         struct member *m, double part)
+static void bill_put_sum(struct bj_buf *b, const struct bj_month_bill *v,
+                         struct bj_month_member *m, double part)
 {
     m->cost = bj_bill_cost(&m->now, &v->prices);
     m->cost_before = bj_bill_cost(&m->before, &v->prices);
     bill_put_values(b, v, m, part);
 }
 
-static void bill_put_members(struct bj_buf *b, const struct bill *v)
+static void bill_put_members(struct bj_buf *b, const struct bj_month_bill *v)
 {
     const size_t shown = v->members > SHOWN ? SHOWN - 1 : v->members;
-    struct member rest = {.jobs = 0}, all = {.jobs = 0};
+    struct bj_month_member rest = {.jobs = 0}, all = {.jobs = 0};
     char n[BJ_AMOUNT_COUNT];
     bj_widget_card(b, "Who used it", NULL, NULL);
     bj_widget_table(b, bj_local_escaped("Who used it"), "stack");
@@ -670,10 +338,10 @@ static void bill_put_members(struct bj_buf *b, const struct bill *v)
     bj_local_html(b, "<th scope=\"col\" class=\"p\">{Part of the total}</th>"
                      "</tr></thead><tbody>\n");
     for (size_t i = 0; i < v->members; i++) {
-        const struct member *m = &v->member[i];
-        bill_add_member(&all, m);
+        const struct bj_month_member *m = &v->member[i];
+        bj_month_bill_add(&all, m);
         if (i >= shown) {
-            bill_add_member(&rest, m);
+            bj_month_bill_add(&rest, m);
             continue;
         }
         bj_buf_str(b, "<tr><th scope=\"row\"><a href=\"../users/");
@@ -696,7 +364,7 @@ static void bill_put_members(struct bj_buf *b, const struct bill *v)
 }
 
 /* The form that chooses a month, and the links to other forms. */
-static void bill_put_choice(struct bj_call *c, const struct bill *v)
+static void bill_put_choice(struct bj_call *c, const struct bj_month_bill *v)
 {
     struct bj_buf *b = &c->reply->body;
     bj_buf_str(b, "<div class=\"acts\"><form class=\"filters\">");
@@ -704,22 +372,15 @@ static void bill_put_choice(struct bj_call *c, const struct bill *v)
     bj_local_html(b, "<button>{Show}</button></form><a class=\"btn\" "
                      "href=\"?month=");
     bj_page_month_number(b, v->month);
-    bj_local_html(b, "&amp;format=csv\">{CSV}</a></div>");
+    bj_local_html(b, "&amp;format=csv\">{CSV}</a><a class=\"btn\" "
+                     "href=\"?month=");
+    bj_page_month_number(b, v->month);
+    bj_local_html(b, "&amp;format=pdf\">{PDF}</a></div>");
 }
 
-/* Does the user see the jobs of all members? */
-static bool bill_sees_all(const struct bj_call *c, struct bj_slice account)
+static void bill_put_head(struct bj_call *c, const struct bj_month_bill *v)
 {
-    for (unsigned i = 0; i < c->identity.accounts; i++)
-        if (bj_slice_eq(c->identity.account[i], account))
-            return true;
-    return c->identity.admin;
-}
-
-static void bill_put_head(struct bj_call *c, const struct bill *v)
-{
-    struct bj_buf *b = &c->reply->body;
-    char n[BJ_AMOUNT_COUNT];
+    struct bj_buf *b = &c->reply->body, status = {0};
     bj_buf_str(b, "<div class=\"head\"><div><p class=\"small screen\"><a "
                   "href=\"");
     bj_url_text(b, v->account);
@@ -737,25 +398,17 @@ static void bill_put_head(struct bj_call *c, const struct bill *v)
     bj_buf_str(b, ", ");
     bj_html_text(b, bj_slice_str(bj_tz_name(bj_tz_used())));
     bj_buf_str(b, "</span><span>");
-    if (!v->is_over)
-        bj_local_html(b, "{so far: the month has not ended}");
-    else if (v->open > 0)
-        bj_local_html(b,
-                      v->open == 1
-                          ? "{not final: %s job of this month still runs}"
-                          : "{not final: %s jobs of this month still run}",
-                      bj_amount_count(n, v->open));
-    else
-        bj_local_html(b, "{final: all its jobs have ended}");
+    bj_month_bill_status(&status, v);
+    bill_put_text(b, &status);
     bj_buf_str(b, "</span>");
-    if (!bill_sees_all(c, v->account))
+    if (!bj_month_bill_sees_all(c, v->account))
         bj_local_html(b, "<span>{only your own jobs}</span>");
     bj_buf_str(b, "</p></div>");
     bill_put_choice(c, v);
     bj_buf_str(b, "</div>\n");
 }
 
-static void bill_put_page(struct bj_call *c, const struct bill *v)
+static void bill_put_page(struct bj_call *c, const struct bj_month_bill *v)
 {
     struct bj_buf *b = &c->reply->body, title = {0};
     bj_buf_slice(&title, v->account);
@@ -775,24 +428,25 @@ static void bill_put_page(struct bj_call *c, const struct bill *v)
     bill_put_days(b, v);
     if (v->members > 0)
         bill_put_members(b, v);
-    bj_local_html(
-        b, "<p class=\"small mute\">{Held is what jobs reserved, used or "
-           "not. A job counts on the days on which it ran. Energy is "
-           "charged as far as it is known.}</p>\n");
+    bj_buf_printf(b, "<p class=\"small mute\">%s</p>\n",
+                  bj_local_escaped(BJ_MONTH_MEANING));
     bj_page_close(c);
 }
 
 int bj_page_bill(struct bj_call *c, const struct bj_params *p)
 {
-    struct bill *v = calloc(1, sizeof(*v));
+    struct bj_month_bill *v = calloc(1, sizeof(*v));
     if (!v)
         return bj_err_set(&c->err, -ENOMEM, "bill");
     v->account = c->tail;
     int r = bj_page_month(c, p, &v->month);
     if (r == 0)
-        r = bill_read(c, p, v);
+        r = bj_month_bill_read(c, p, v);
     if (r == 0 && bj_call_shape(c) == BJ_SHAPE_CSV)
         bill_csv(c, v);
+    else if (r == 0 &&
+             bj_slice_eq(bj_params_text(p, BJ_PARAM_FORMAT), BJ_SLICE("pdf")))
+        r = bj_month_bill_pdf(c, p, v);
     else if (r == 0)
         bill_put_page(c, v);
     bj_arena_free(&v->names);

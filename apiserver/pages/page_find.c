@@ -58,7 +58,7 @@ static int find_name(struct bj_call *c, const struct bj_params *p,
         {"SELECT 1 FROM assoc AS a JOIN partition AS n ON n.id = a.partition "
          "WHERE n.name = ",
          "jobs?partition=", false},
-        {"SELECT 1 FROM host WHERE name = ", "jobs?node=", true},
+        {"SELECT 1 FROM host WHERE name = ", "nodes/", true},
     };
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         struct bj_query q = {0};

@@ -1,6 +1,6 @@
 /* The page of GPUs: the use of each over the last day, as a table whose cells
  * have the colour of their value. */
-#include "apiserver/pages/grid.h"
+#include "apiserver/pages/nodes.h"
 #include "apiserver/pages/pages.h"
 #include "base/amount.h"
 #include "base/html.h"
@@ -82,21 +82,16 @@ static struct gpu *make_gpus(const struct bj_grid *g, const char *part,
 /* --- the table -------------------------------------------------------------
  */
 
-/* The host of a scraped address. */
-static struct bj_slice host_of(struct bj_slice s)
-{
-    for (size_t n = s.n; n > 1; n--)
-        if (s.p[n - 1] == ':')
-            return (struct bj_slice){s.p, n - 1};
-    return s;
-}
-
 static void gpus_put_name(struct bj_buf *b, const struct gpu *g)
 {
+    const struct bj_slice node = bj_node_host_of(g->use->label[0]);
     struct bj_buf name = {0};
-    bj_show_gpu(&name, host_of(g->use->label[0]), g->use->label[1],
-                g->use->label[2]);
+    bj_show_gpu(&name, node, g->use->label[1], g->use->label[2]);
+    bj_buf_str(b, "<a href=\"nodes/");
+    bj_url_text(b, node);
+    bj_buf_str(b, "\">");
     bj_html_text(b, (struct bj_slice){name.p, name.len});
+    bj_buf_str(b, "</a>");
     b->failed |= name.failed;
     bj_buf_free(&name);
 }

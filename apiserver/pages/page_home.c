@@ -374,45 +374,19 @@ static int home_runs(struct bj_call *c, int64_t name, int64_t *ret)
     return r;
 }
 
-/* "61 GPU hours, 37 EUR" */
 static void home_put_wasted(struct bj_buf *b, const struct bj_change *v,
                             const struct bj_prices *prices)
 {
-    const struct {
-        int64_t amount;
-        double of;
-        const char *unit;
-    } amounts[] = {{v->wasted.gpu_sec, 3600, "GPU hours"},
-                   {v->wasted.cpu_sec, 3600, "CPU hours"},
-                   {v->wasted.memory_mib_sec, 3600.0 * 1024, "GiB hours"}};
-    bool any = false;
-    for (size_t i = 0; i < sizeof(amounts) / sizeof(amounts[0]); i++) {
-        if (amounts[i].amount == BJ_SQL_NULL || amounts[i].amount <= 0 ||
-            (any && i == 2))
-            continue;
-        bj_buf_str(b, any ? ", " : "<span class=\"save\">");
-        bj_amount(b, BJ_AMOUNT_PLAIN,
-                  (double)amounts[i].amount / amounts[i].of);
-        bj_buf_printf(b, " %s", bj_local_escaped(amounts[i].unit));
-        any = true;
-    }
-    if (any && v->cost != BJ_SQL_NULL) {
-        bj_buf_str(b, ", ");
-        bj_show_unit_html(b, bj_slice_str(prices->currency), v->cost);
-    }
-    if (any)
+    struct bj_buf text = {0};
+    bj_show_wasted(&text, &v->wasted, v->cost, bj_slice_str(prices->currency));
+    if (text.len > 0) {
+        bj_buf_str(b, "<span class=\"save\">");
+        bj_html_text(b, (struct bj_slice){text.p, text.len});
         bj_local_html_str(b, "</span> <span class=\"mute\">{held and not used}"
                              "</span> &middot; ");
-}
-
-/* The advice of the newest run that this finding causes, else its first. */
-static const struct bj_report_advice *home_advice(const struct bj_report *r,
-                                                  const struct bj_change *v)
-{
-    for (size_t i = 0; i < r->advices; i++)
-        if (bj_slice_eq(r->advice[i].finding, v->finding))
-            return &r->advice[i];
-    return r->advices > 0 ? &r->advice[0] : NULL;
+    }
+    b->failed |= text.failed;
+    bj_buf_free(&text);
 }
 
 static int home_put_change(struct bj_call *c, const struct bj_change *v,
@@ -429,7 +403,7 @@ static int home_put_change(struct bj_call *c, const struct bj_change *v,
         bj_report_free(&report);
         return r;
     }
-    const struct bj_report_advice *a = home_advice(&report, v);
+    const struct bj_report_advice *a = bj_report_advice_of(&report, v->finding);
     const struct bj_report_finding *f = NULL;
     for (size_t i = 0; i < report.findings && !f; i++)
         if (bj_slice_eq(report.finding[i].finding, v->finding))

@@ -199,25 +199,6 @@ static void management_put_cost(struct bj_buf *b, const struct overview *v,
     }
 }
 
-/* A bar of the used part; grey if it is known for less than half. */
-static void management_put_use(struct bj_buf *b, int64_t held, int64_t known,
-                               int64_t used_msec)
-{
-    if (held <= 0)
-        return;
-    if (known <= 0) {
-        bj_buf_str(b, "&ndash;");
-        return;
-    }
-    bj_widget_bar(b, BJ_LOOK_NONE, known < held - known,
-                  (double)used_msec / 10 / (double)known);
-    if (known < held) {
-        bj_local_html(b, "<small>{of} ");
-        bj_amount(b, BJ_AMOUNT_PERCENT, 100 * (double)known / (double)held);
-        bj_buf_str(b, "</small>");
-    }
-}
-
 static void management_put_hours(struct bj_buf *b, int64_t sec)
 {
     bj_amount(b, BJ_AMOUNT_PLAIN, (double)sec / 3600);
@@ -285,11 +266,11 @@ static void management_put_totals(struct bj_buf *b, const struct overview *v)
                   "<div class=\"sub\">{%s jobs ended}</div></dd></div>"
                   "<div><dt>{of them used}</dt><dd>",
                   bj_amount_count(n, v->all.jobs));
-    management_put_use(b, s->cpu_sec, s->cpu_known_sec, s->cpu_used_msec);
+    bj_page_use(b, s->cpu_sec, s->cpu_known_sec, s->cpu_used_msec);
     bj_local_html(b, "</dd></div><div><dt>{GPU hours held}</dt><dd>");
     management_put_hours(b, s->gpu_sec);
     bj_local_html(b, "</dd></div><div><dt>{of them used}</dt><dd>");
-    management_put_use(b, s->gpu_sec, s->gpu_known_sec, s->gpu_used_msec);
+    bj_page_use(b, s->gpu_sec, s->gpu_known_sec, s->gpu_used_msec);
     bj_local_html(b, "</dd></div><div><dt>{Energy}</dt><dd>");
     management_put_energy(b, s);
     bj_local_html(b, "<div class=\"sub\">{CO2e (estimate)} ");
@@ -360,13 +341,13 @@ static void management_put_values(struct bj_buf *b, const struct overview *v,
     management_put_hours(b, s->cpu_sec);
     bj_buf_str(b, "</td>");
     management_begin_cell(b, "", "CPU use");
-    management_put_use(b, s->cpu_sec, s->cpu_known_sec, s->cpu_used_msec);
+    bj_page_use(b, s->cpu_sec, s->cpu_known_sec, s->cpu_used_msec);
     bj_buf_str(b, "</td>");
     management_begin_cell(b, "n", "GPU hours");
     management_put_hours(b, s->gpu_sec);
     bj_buf_str(b, "</td>");
     management_begin_cell(b, "", "GPU use");
-    management_put_use(b, s->gpu_sec, s->gpu_known_sec, s->gpu_used_msec);
+    bj_page_use(b, s->gpu_sec, s->gpu_known_sec, s->gpu_used_msec);
     bj_buf_str(b, "</td><td class=\"n p\">");
     management_put_energy(b, s);
     bj_buf_str(b, "</td><td class=\"n p\">");

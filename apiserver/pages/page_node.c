@@ -134,18 +134,6 @@ static void node_put_span(struct bj_buf *b, const struct node_jobs *j,
                   width < 2 ? 2 : width);
 }
 
-static void node_put_text(struct bj_buf *b, const struct bj_cells *row,
-                          const char *key)
-{
-    struct bj_buf text = {0};
-    const struct bj_cell *v = bj_cells_get(row, key);
-    if (v)
-        bj_cell_text(&text, v);
-    bj_html_text(b, (struct bj_slice){text.p, text.len});
-    b->failed |= text.failed;
-    bj_buf_free(&text);
-}
-
 static void node_put_time(struct bj_buf *b, const struct bj_cells *row,
                           const char *key)
 {
@@ -158,27 +146,16 @@ static void node_put_job(void *ctx, const struct bj_cells *row)
 {
     struct node_jobs *j = ctx;
     struct bj_buf *b = j->b;
-    const struct bj_cell *key = bj_cells_get(row, "key");
     const struct bj_cell *state = bj_cells_get(row, "state");
     const struct bj_cell *use = bj_cells_get(row, "cpu_efficiency_percent");
     j->rows++;
-    bj_buf_str(b, "<tr><th scope=\"row\"><a href=\"../jobs/");
-    if (key)
-        bj_url_text(b, key->text);
-    const bool has_name = !bj_cell_is_empty(bj_cells_get(row, "name"));
-    bj_buf_str(b, "\"><bdi>");
-    node_put_text(b, row, has_name ? "name" : "display_id");
-    bj_buf_str(b, "</bdi>");
-    if (has_name) {
-        bj_buf_str(b, " <small>");
-        node_put_text(b, row, "display_id");
-        bj_buf_str(b, "</small>");
-    }
-    bj_buf_str(b, "</a></th><td class=\"r\">");
+    bj_buf_str(b, "<tr><th scope=\"row\" class=\"wrap\">");
+    bj_page_named(b, row, "../");
+    bj_buf_str(b, "</th><td class=\"r\">");
     if (state)
         bj_widget_state(b, state->text);
     bj_buf_str(b, "</td><td><bdi>");
-    node_put_text(b, row, "user");
+    bj_page_text(b, row, "user");
     bj_buf_printf(b, "</bdi></td><td class=\"p\">");
     node_put_time(b, row, "start");
     bj_buf_str(b, "</td><td class=\"p\">");
@@ -187,7 +164,7 @@ static void node_put_job(void *ctx, const struct bj_cells *row)
     node_put_span(b, j, row);
     bj_buf_printf(b, "</td><td class=\"n\" data-l=\"%s\">",
                   bj_local_escaped("CPUs"));
-    node_put_text(b, row, "cpus");
+    bj_page_text(b, row, "cpus");
     bj_buf_printf(b, "</td><td data-l=\"%s\">", bj_local_escaped("CPU use"));
     if (use && use->kind == BJ_CELL_NUMBER) {
         double v = (double)use->number;
@@ -303,21 +280,23 @@ static void node_put_charts(struct bj_buf *b, const struct bj_grid *g)
     bj_buf_str(b, "</div></section>\n");
 }
 
-/* The state of the node at a point; {NULL, 0}: not known. */
-static struct bj_slice node_state_at(const struct bj_grid *g, unsigned i)
+/* The state of the node at a point, or its reason; {NULL, 0}: not known. */
+static struct bj_slice node_text_at(const struct bj_grid *g, unsigned i,
+                                    bool (*is_of)(const struct bj_grid_row *))
 {
     for (size_t k = 0; k < g->rows; k++)
-        if (bj_nodes_is_state(g, &g->row[k]) && g->row[k].value[i] > 0) {
+        if (is_of(&g->row[k]) && g->row[k].value[i] > 0) {
             struct bj_slice s = g->row[k].label[2];
-            s.n -= s.n > 0 && s.p[s.n - 1] == '+';
+            s.n -= is_of == bj_nodes_is_state && s.n > 0 && s.p[s.n - 1] == '+';
             return s;
         }
     return (struct bj_slice){NULL, 0};
 }
 
 static void node_put_event(struct bj_buf *b, const struct bj_grid *g,
-                           unsigned at, struct bj_slice state)
+                           unsigned at, bool has_reasons)
 {
+    const struct bj_slice state = node_text_at(g, at, bj_nodes_is_state);
     bj_buf_str(b, "<tr><td>");
     bj_page_time(b, g->range.from + (int64_t)at * STEP);
     bj_buf_str(b, "</td><td>");
@@ -325,17 +304,27 @@ static void node_put_event(struct bj_buf *b, const struct bj_grid *g,
         bj_html_text(b, state);
     else
         bj_local_html(b, "{not known}");
+    if (has_reasons) {
+        bj_buf_str(b, "</td><td class=\"wrap\"><bdi>");
+        bj_html_text(b, node_text_at(g, at, bj_nodes_is_reason));
+        bj_buf_str(b, "</bdi>");
+    }
     bj_buf_str(b, "</td></tr>\n");
 }
 
-/* The changes of state that the scheduler reported, newest first. */
+/* The changes of state and reason that the scheduler reported, newest first. */
 static void node_put_events(struct bj_buf *b, const struct bj_grid *g)
 {
     unsigned at[EVENTS], n = 0;
-    bool any = false;
+    bool any = false, has_reasons = false;
+    for (size_t k = 0; k < g->rows; k++)
+        has_reasons |= bj_nodes_is_reason(&g->row[k]);
     for (unsigned i = POINTS - 1; i > 0 && n < EVENTS; i--) {
-        any |= node_state_at(g, i).n > 0;
-        if (!bj_slice_eq(node_state_at(g, i), node_state_at(g, i - 1)))
+        any |= node_text_at(g, i, bj_nodes_is_state).n > 0;
+        if (!bj_slice_eq(node_text_at(g, i, bj_nodes_is_state),
+                         node_text_at(g, i - 1, bj_nodes_is_state)) ||
+            !bj_slice_eq(node_text_at(g, i, bj_nodes_is_reason),
+                         node_text_at(g, i - 1, bj_nodes_is_reason)))
             at[n++] = i;
     }
     if (!any)
@@ -343,11 +332,14 @@ static void node_put_events(struct bj_buf *b, const struct bj_grid *g)
     bj_widget_card(b, "State, 7 days", NULL, NULL);
     bj_widget_table(b, bj_local_escaped("State, 7 days"), "");
     bj_local_html(b, "<thead><tr><th scope=\"col\">{Since}</th><th "
-                     "scope=\"col\">{State}</th></tr></thead><tbody>\n");
+                     "scope=\"col\">{State}</th>");
+    if (has_reasons)
+        bj_local_html(b, "<th scope=\"col\">{Reason}</th>");
+    bj_buf_str(b, "</tr></thead><tbody>\n");
     for (unsigned i = 0; i < n; i++)
-        node_put_event(b, g, at[i], node_state_at(g, at[i]));
+        node_put_event(b, g, at[i], has_reasons);
     if (n < EVENTS)
-        node_put_event(b, g, 0, node_state_at(g, 0));
+        node_put_event(b, g, 0, has_reasons);
     bj_widget_table_end(b);
     bj_local_html(b, "<p class=\"small\">{As the scheduler reported it, to the "
                      "hour; shorter changes are not shown.}</p>");
@@ -445,7 +437,7 @@ static int on_node(struct bj_call *c)
     /* the second part writes what comes before them */
     bj_buf_put(&n->jobs, c->reply->body.p + len, c->reply->body.len - len);
     c->reply->body.len = len;
-    bj_nodes_query(g);
+    bj_nodes_query(g, c->identity.admin);
     return bj_grid_run(c, g, node_put_page);
 }
 

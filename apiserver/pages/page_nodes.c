@@ -14,7 +14,7 @@ enum {
     WORST = 25,   /* nodes of that table */
     TILES = 1500, /* more have no tiles */
     ROWS = 200,   /* of the list */
-    MASK = BJ_BIT(BJ_PARAM_CLUSTER)
+    MASK = BJ_BIT(BJ_PARAM_CLUSTER) | BJ_BIT(BJ_PARAM_SHOW)
 };
 
 static bool page_known(double v)
@@ -89,6 +89,55 @@ static void nodes_put_figures(struct bj_buf *b, const struct bj_nodes *n)
     bj_buf_str(b, "</dl>\n");
 }
 
+/* --- which nodes
+ * --------------------------------------------------------------
+ */
+
+enum nodes_show { SHOW_ALL, SHOW_OUT, SHOW_WORST, SHOW_GPUS, SHOWS };
+
+static const struct {
+    const char *value, *title;
+} nodes_shows[SHOWS] = {[SHOW_ALL] = {"", "All"},
+                        [SHOW_OUT] = {"out", "Out of service"},
+                        [SHOW_WORST] = {"worst", "Worst of the week"},
+                        [SHOW_GPUS] = {"gpus", "With GPUs"}};
+
+static bool nodes_is_shown(const struct bj_nodes *n, const struct bj_node *v,
+                           enum nodes_show show)
+{
+    switch (show) {
+    case SHOW_OUT:
+        return bj_node_service_of(v) == BJ_NODE_OUT;
+    case SHOW_WORST:
+        return bj_node_trouble_of(n, v).look != BJ_LOOK_NONE;
+    case SHOW_GPUS:
+        return v->value[BJ_NODE_GPUS] > 0;
+    default:
+        return true;
+    }
+}
+
+static void nodes_put_tabs(struct bj_call *c, const struct bj_nodes *n)
+{
+    struct bj_buf *b = &c->reply->body, href = {0};
+    bj_buf_str(b, "<ul class=\"tabs\">");
+    for (unsigned i = 0; i < SHOWS; i++) {
+        int64_t nodes = 0;
+        for (size_t k = 0; k < n->n; k++)
+            nodes += nodes_is_shown(n, &n->v[k], i);
+        href.len = 0;
+        bj_buf_str(&href, "nodes?");
+        bj_page_args(&href, c, BJ_BIT(BJ_PARAM_SHOW));
+        bj_buf_printf(&href, "show=%s", nodes_shows[i].value);
+        bj_buf_put(&href, "", 1);
+        b->failed |= href.failed;
+        bj_widget_tab(b, href.failed ? "" : href.p, nodes_shows[i].title, nodes,
+                      n->show == i);
+    }
+    bj_buf_str(b, "</ul>\n");
+    bj_buf_free(&href);
+}
+
 /* --- the worst -------------------------------------------------------------
  */
 
@@ -125,7 +174,7 @@ static void nodes_put_worst_row(struct bj_buf *b, const struct worst *w)
                   bj_amount_count(text, w->node->failed));
 }
 
-static void nodes_put_worst(struct bj_buf *b, const struct bj_nodes *n)
+void bj_nodes_put_worst(struct bj_buf *b, const struct bj_nodes *n, size_t most)
 {
     struct worst *v = calloc(n->n + 1, sizeof(*v));
     size_t bad = 0;
@@ -148,12 +197,12 @@ static void nodes_put_worst(struct bj_buf *b, const struct bj_nodes *n)
                          "shows}</th><th scope=\"col\" class=\"n\">{Jobs}</th>"
                          "<th scope=\"col\" class=\"n\">{Failed}</th></tr>"
                          "</thead><tbody>\n");
-        for (size_t i = 0; i < bad && i < WORST; i++)
+        for (size_t i = 0; i < bad && i < most; i++)
             nodes_put_worst_row(b, &v[i]);
         bj_widget_table_end(b);
     }
-    if (bad > WORST)
-        bj_local_html(b, "<p class=\"small\">{%d of %s.}</p>", WORST,
+    if (bad > most)
+        bj_local_html(b, "<p class=\"small\">{%d of %s.}</p>", (int)most,
                       bj_amount_count(text, (int64_t)bad));
     bj_widget_card_end(b);
     free(v);
@@ -236,6 +285,7 @@ static void nodes_put_row(struct bj_buf *b, const struct bj_node *v)
     if (v->state.n > 0 && bj_node_service_of(v) == BJ_NODE_OUT) {
         bj_buf_str(b, " <small>");
         bj_html_text(b, v->state);
+        bj_node_put_reason(b, v);
         bj_buf_str(b, "</small>");
     }
     bj_buf_printf(b, "</td><td class=\"n\" data-l=\"%s\">",
@@ -264,8 +314,9 @@ static void nodes_put_row(struct bj_buf *b, const struct bj_node *v)
 static void nodes_put_list(struct bj_buf *b, const struct bj_nodes *n)
 {
     char text[BJ_AMOUNT_COUNT];
-    bj_widget_card(b, "As a list", NULL, NULL);
-    bj_widget_table(b, bj_local_escaped("All nodes"), "stack");
+    size_t rows = 0;
+    bj_widget_card(b, n->show == SHOW_ALL ? "As a list" : "Nodes", NULL, NULL);
+    bj_widget_table(b, bj_local_escaped("Nodes"), "stack");
     bj_local_html(
         b, "<thead><tr><th scope=\"col\">{Node}</th><th scope=\"col\">{State}"
            "</th><th scope=\"col\" class=\"n\">{CPUs held}</th><th "
@@ -274,14 +325,16 @@ static void nodes_put_list(struct bj_buf *b, const struct bj_nodes *n)
            "scope=\"col\" class=\"n p\">{Power}</th><th scope=\"col\" "
            "class=\"n\">{Jobs, 7 days}</th><th scope=\"col\" class=\"n\">"
            "{Failed}</th></tr></thead><tbody>\n");
-    for (size_t i = 0; i < n->n && i < ROWS; i++)
-        nodes_put_row(b, &n->v[i]);
+    for (size_t i = 0; i < n->n; i++)
+        if (nodes_is_shown(n, &n->v[i], n->show) && rows++ < ROWS)
+            nodes_put_row(b, &n->v[i]);
     bj_widget_table_end(b);
-    if (n->n > ROWS)
-        bj_local_html(b,
-                      "<p class=\"small\">{%d of %s; each has a tile "
-                      "above.}</p>",
-                      ROWS, bj_amount_count(text, (int64_t)n->n));
+    if (rows == 0)
+        bj_local_html(b, "<p class=\"none\">{No node is of this kind, as far "
+                         "as it is known.}</p>");
+    if (rows > ROWS)
+        bj_local_html(b, "<p class=\"small\">{%d of %s.}</p>", ROWS,
+                      bj_amount_count(text, (int64_t)rows));
     bj_widget_card_end(b);
 }
 
@@ -301,10 +354,13 @@ static void nodes_put_page(struct bj_call *c, const struct bj_grid *g)
     } else {
         if (!g->why)
             nodes_put_figures(b, n);
-        nodes_put_worst(b, n);
-        if (!g->why && n->n <= TILES)
+        nodes_put_tabs(c, n);
+        if (n->show == SHOW_ALL || n->show == SHOW_WORST)
+            bj_nodes_put_worst(b, n, n->show == SHOW_WORST ? ROWS : WORST);
+        if (n->show == SHOW_ALL && !g->why && n->n <= TILES)
             nodes_put_tiles(b, n);
-        nodes_put_list(b, n);
+        if (n->show != SHOW_WORST)
+            nodes_put_list(b, n);
     }
     bj_local_html_str(b,
                       "<p class=\"small mute\">{Jobs and failed: those of the "
@@ -324,11 +380,18 @@ static int on_nodes(struct bj_call *c)
     if (!n)
         return bj_err_set(&c->err, -ENOMEM, "nodes");
     int r = bj_params_read(c, MASK, &p);
+    while (r == 0 && n->show < SHOWS &&
+           !bj_slice_eq(bj_params_text(&p, BJ_PARAM_SHOW),
+                        bj_slice_str(nodes_shows[n->show].value)))
+        n->show++;
+    if (r == 0 && n->show == SHOWS)
+        r = bj_call_refuse(c, 400,
+                           "The parameter show must be out, worst or gpus.");
     if (r == 0)
         r = bj_grid_new(c, bj_params_text(&p, BJ_PARAM_CLUSTER), POINTS, STEP,
                         &g);
     if (r != 0) {
-        free(n);
+        bj_nodes_free(n);
         return r;
     }
     g->work = n;
@@ -338,7 +401,7 @@ static int on_nodes(struct bj_call *c)
         bj_grid_drop(g);
         return r;
     }
-    bj_nodes_query(g);
+    bj_nodes_query(g, c->identity.admin);
     bj_page_frame(c, bj_local("Nodes"), "", 0);
     bj_local_html(&c->reply->body,
                   "<div class=\"head\"><div><h1>{Nodes}</h1></div><form "

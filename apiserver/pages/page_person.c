@@ -1,5 +1,6 @@
 /* The pages of a user and of an account: sums, months, findings. */
 #include "apiserver/frame/query.h"
+#include "apiserver/job/drawing.h"
 #include "apiserver/pages/pages.h"
 #include "apiserver/v1/table.h"
 #include "apiserver/v1/usage.h"
@@ -171,14 +172,16 @@ static int on_account(struct bj_call *c)
 #define PERSON(name, handler, mask, text)                                      \
     {                                                                          \
         .path = name, .methods = BJ_HTTP_GET, .needs = NEED, .run = handler,   \
-        .refused = bj_page_refuse, .to_root = "../", .help = text,             \
-        .type = "text/html", .params = mask                                    \
+        .after = bj_drawing_document, .refused = bj_page_refuse,               \
+        .to_root = "../", .help = text, .type = "text/html", .params = mask    \
     }
 
 const struct bj_endpoint bj_endpoints_page_person[] = {
     PERSON("/users/*", on_user, 0, "Web page: one user."),
     PERSON("/accounts/*", on_account,
-           BJ_BIT(BJ_PARAM_MONTH) | BJ_BIT(BJ_PARAM_FORMAT),
-           "Web page: one account; of a month: its bill, also as CSV."),
+           BJ_BIT(BJ_PARAM_MONTH) | BJ_BIT(BJ_PARAM_FORMAT) |
+               BJ_BIT(BJ_PARAM_PAPER),
+           "Web page: one account; of a month: its bill, also as CSV and "
+           "PDF."),
     {.path = NULL},
 };

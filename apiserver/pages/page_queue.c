@@ -219,163 +219,11 @@ static int put_never(struct bj_call *c, const struct bj_params *p,
     return r;
 }
 
-/* --- waiting jobs ----------------------------------------------------------
- */
-
-static const char *const waiting_keys[] = {"key",
-                                           "display_id",
-                                           "name",
-                                           "reason",
-                                           "user",
-                                           "account",
-                                           "partition",
-                                           "cpus_requested",
-                                           "gpus_requested",
-                                           "nodes",
-                                           "time_limit_seconds",
-                                           "priority",
-                                           "eligible",
-                                           "submit",
-                                           NULL};
-
-struct waiting {
-    struct bj_cells cells;
-    struct bj_call *c;
-    uint64_t rows;
-};
-
-static void waiting_text(struct bj_buf *b, const struct bj_cells *row,
-                         const char *key)
+int bj_page_never_start(struct bj_call *c, const struct bj_params *p)
 {
-    struct bj_buf text = {0};
-    const struct bj_cell *v = bj_cells_get(row, key);
-    if (v && !bj_cell_is_empty(v))
-        bj_cell_text(&text, v);
-    else
-        bj_buf_str(&text, "\xe2\x80\x93");
-    bj_html_text(b, (struct bj_slice){text.p, text.len});
-    b->failed |= text.failed;
-    bj_buf_free(&text);
-}
-
-/* How long a job has waited since it could start; else since its submission. */
-static void waiting_put_age(struct bj_buf *b, const struct bj_cells *row,
-                            int64_t now)
-{
-    const struct bj_cell *v = bj_cells_get(row, "eligible");
-    if (!v || v->kind != BJ_CELL_TIME)
-        v = bj_cells_get(row, "submit");
-    if (v && v->kind == BJ_CELL_TIME && v->number > 0 && v->number <= now)
-        bj_amount_seconds(b, (uint64_t)(now - v->number));
-    else
-        bj_buf_str(b, "&ndash;");
-}
-
-static void waiting_put_limit(struct bj_buf *b, const struct bj_cells *row)
-{
-    const struct bj_cell *v = bj_cells_get(row, "time_limit_seconds");
-    if (v && v->kind == BJ_CELL_NUMBER && v->digits == 0 && v->number >= 0)
-        bj_amount_seconds(b, (uint64_t)v->number);
-    else
-        bj_buf_str(b, "&ndash;");
-}
-
-static void waiting_number(struct bj_buf *b, const struct bj_cells *row,
-                           const char *key, const char *label)
-{
-    bj_buf_printf(b, "<td class=\"n\" data-l=\"%s\">", bj_local_escaped(label));
-    waiting_text(b, row, key);
-    bj_buf_str(b, "</td>");
-}
-
-static void put_waiting_job(void *ctx, const struct bj_cells *row)
-{
-    struct waiting *w = ctx;
-    struct bj_buf *b = &w->c->reply->body;
-    const struct bj_cell *key = bj_cells_get(row, "key");
-    const struct bj_cell *reason = bj_cells_get(row, "reason");
-    const bool has_name = !bj_cell_is_empty(bj_cells_get(row, "name"));
-    const char *sentence = reason && reason->kind == BJ_CELL_TEXT
-                               ? bj_reason_text(reason->text)
-                               : NULL;
-    w->rows++;
-    bj_buf_str(b, "<tr><th scope=\"row\"><a href=\"jobs/");
-    if (key)
-        bj_url_text(b, key->text);
-    bj_buf_str(b, "\"><bdi>");
-    waiting_text(b, row, has_name ? "name" : "display_id");
-    bj_buf_str(b, "</bdi>");
-    if (has_name) {
-        bj_buf_str(b, " <small>");
-        waiting_text(b, row, "display_id");
-        bj_buf_str(b, "</small>");
-    }
-    bj_buf_str(b, "</a></th><td class=\"wrap w\">");
-    if (sentence)
-        bj_html_text(b, bj_slice_str(sentence));
-    bj_buf_str(b, sentence ? " <small>" : "");
-    waiting_text(b, row, "reason");
-    bj_buf_str(b, sentence ? "</small></td><td><bdi>" : "</td><td><bdi>");
-    waiting_text(b, row, "user");
-    bj_buf_str(b, "</bdi></td><td class=\"p\"><bdi>");
-    waiting_text(b, row, "account");
-    bj_buf_str(b, "</bdi></td><td class=\"p\"><bdi>");
-    waiting_text(b, row, "partition");
-    bj_buf_str(b, "</bdi></td>");
-    waiting_number(b, row, "cpus_requested", "CPUs");
-    waiting_number(b, row, "gpus_requested", "GPUs");
-    bj_buf_printf(b, "<td class=\"n\" data-l=\"%s\">",
-                  bj_local_escaped("Time limit"));
-    waiting_put_limit(b, row);
-    bj_buf_str(b, "</td><td class=\"n p\">");
-    waiting_text(b, row, "priority");
-    bj_buf_printf(b, "</td><td class=\"n\" data-l=\"%s\">",
-                  bj_local_escaped("Has waited"));
-    waiting_put_age(b, row, w->c->now_sec);
-    bj_buf_str(b, "</td></tr>\n");
-}
-
-static int put_waiting(struct bj_call *c, const struct bj_params *filters)
-{
-    struct bj_buf *b = &c->reply->body;
-    struct bj_params p = *filters;
-    struct bj_jobs_end end = {0};
-    struct waiting w = {.c = c};
-    w.cells = (struct bj_cells){.row = put_waiting_job, .ctx = &w};
-    int r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_STATE), BJ_SLICE("state"),
-                          BJ_SLICE("pending"));
-    for (unsigned i = 0; waiting_keys[i] && r == 0; i++)
-        r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_FIELDS), BJ_SLICE("fields"),
-                          bj_slice_str(waiting_keys[i]));
-    if (r != 0)
-        return r;
-    p.given[BJ_PARAM_FROM] = p.given[BJ_PARAM_LIMIT] = true;
-    p.number[BJ_PARAM_FROM] = c->now_sec - 365 * DAY;
-    p.number[BJ_PARAM_LIMIT] = WAITING;
-    bj_widget_card(b, "Waiting jobs", NULL, NULL);
-    bj_widget_table(b, bj_local_escaped("Waiting jobs"), "stack");
-    bj_local_html(b, "<thead><tr><th scope=\"col\">{Job}</th><th "
-                     "scope=\"col\">{Reason}</th><th scope=\"col\">{User}</th>"
-                     "<th scope=\"col\" class=\"p\">{Account}</th><th "
-                     "scope=\"col\" class=\"p\">{Partition}</th><th "
-                     "scope=\"col\" class=\"n\">{CPUs}</th><th scope=\"col\" "
-                     "class=\"n\">{GPUs}</th><th scope=\"col\" class=\"n\">"
-                     "{Time limit}</th><th scope=\"col\" class=\"n p\">"
-                     "{Priority}</th><th scope=\"col\" class=\"n\">{Has "
-                     "waited}</th></tr></thead><tbody>\n");
-    r = bj_jobs_list(c, &p, &(struct bj_output){.cells = &w.cells}, &end);
-    bj_widget_table_end(b);
-    if (w.rows == 0)
-        bj_buf_printf(b, "<p class=\"none\">%s</p>",
-                      bj_local_escaped(bj_page_sees_others(c)
-                                           ? "There are no waiting jobs."
-                                           : "You have no waiting jobs."));
-    if (*end.next)
-        bj_local_html(
-            b, "<p><a href=\"jobs?state=pending\">{All waiting jobs}</a></p>");
-    bj_widget_card_end(b);
-    bj_cells_free(&w.cells);
-    return r;
+    struct reasons why = {.n = 0};
+    int r = read_reasons(c, p, &why);
+    return r == 0 ? put_never(c, p, &why) : r;
 }
 
 /* --- waiting times by partition, account and user
@@ -575,10 +423,13 @@ static void put_spread(struct bj_buf *b, const struct waits *w)
 static int put_all_waits(struct bj_call *c, struct waits *w)
 {
     struct bj_buf *b = &c->reply->body;
-    bj_local_html(b, "<h2>{Waiting times of the last %d days}</h2>\n", DAYS);
+    bj_local_html(b,
+                  "<section class=\"card\"><h2>{Waiting times of the last %d "
+                  "days}</h2>\n",
+                  DAYS);
     if (w->n == 0) {
-        bj_local_html(
-            b, "<p class=\"none\">{No jobs started in this time.}</p>\n");
+        bj_local_html(b, "<p class=\"none\">{No jobs started in this time.}"
+                         "</p></section>\n");
         return 0;
     }
     int r = put_waits(c, w, BY_PARTITION);
@@ -589,8 +440,212 @@ static int put_all_waits(struct bj_call *c, struct waits *w)
         r = put_waits(c, w, by);
         bj_buf_str(b, "</details>\n");
     }
-    bj_local_html(b, "<p class=\"mute\">{For jobs that you may see, from the "
-                     "time at which they became eligible.}</p>\n");
+    bj_local_html(b,
+                  "<p class=\"small mute\">{For jobs that you may see, from "
+                  "the time at which they became eligible.}</p></section>\n");
+    return r;
+}
+
+/* --- waiting jobs ----------------------------------------------------------
+ */
+
+static const char *const waiting_keys[] = {"key",
+                                           "display_id",
+                                           "name",
+                                           "reason",
+                                           "user",
+                                           "account",
+                                           "partition",
+                                           "cpus_requested",
+                                           "gpus_requested",
+                                           "nodes",
+                                           "time_limit_seconds",
+                                           "priority",
+                                           "eligible",
+                                           "submit",
+                                           NULL};
+
+struct waiting {
+    struct bj_cells cells;
+    struct bj_call *c;
+    uint64_t rows;
+    const struct group *group; /* the started jobs, by partition */
+    size_t groups;
+};
+
+/* How long a job has waited since it could start, else since its submission;
+ * BJ_SQL_NULL: not known. */
+static int64_t waiting_age(const struct bj_cells *row, int64_t now)
+{
+    const struct bj_cell *v = bj_cells_get(row, "eligible");
+    if (!v || v->kind != BJ_CELL_TIME)
+        v = bj_cells_get(row, "submit");
+    return v && v->kind == BJ_CELL_TIME && v->number > 0 && v->number <= now
+               ? now - v->number
+               : BJ_SQL_NULL;
+}
+
+/* How much longer half of the jobs waited that had waited this long, in the
+ * same partition; BJ_SQL_NULL: there were too few. */
+static int64_t waiting_estimate(const struct group *g, int64_t age)
+{
+    enum { LEAST = 10 };
+    size_t first = 0;
+    while (first < g->n && g->v[first].sec < age)
+        first++;
+    return g->n - first < LEAST ? BJ_SQL_NULL
+                                : g->v[first + (g->n - first) / 2].sec - age;
+}
+
+/* Only of jobs that wait for free resources: others wait for people. */
+static void waiting_put_estimate(const struct waiting *w,
+                                 const struct bj_cells *row, int64_t age)
+{
+    struct bj_buf *b = &w->c->reply->body;
+    const struct bj_cell *reason = bj_cells_get(row, "reason"),
+                         *partition = bj_cells_get(row, "partition");
+    struct bj_slice name;
+    int64_t sec = BJ_SQL_NULL;
+    int r = 0;
+    for (size_t i = 0;
+         i < w->groups && age != BJ_SQL_NULL && r == 0 &&
+         !bj_cell_is_empty(partition) && !bj_cell_is_empty(reason) &&
+         bj_reason_kind_of(reason->text) == BJ_REASON_RESOURCES;
+         i++) {
+        r = bj_words_text(w->c->worker->words, w->c->reader, BJ_WORD_PARTITION,
+                          w->group[i].v->ids[BY_PARTITION], &name, &w->c->err);
+        if (r == 0 && bj_slice_eq(name, partition->text)) {
+            sec = waiting_estimate(&w->group[i], age);
+            break;
+        }
+    }
+    if (sec == BJ_SQL_NULL) {
+        bj_buf_str(b, "&ndash;");
+    } else {
+        bj_local_html(b, "{in about} ");
+        bj_amount_seconds(b, (uint64_t)sec);
+    }
+}
+
+static void waiting_put_limit(struct bj_buf *b, const struct bj_cells *row)
+{
+    const struct bj_cell *v = bj_cells_get(row, "time_limit_seconds");
+    if (v && v->kind == BJ_CELL_NUMBER && v->digits == 0 && v->number >= 0)
+        bj_amount_seconds(b, (uint64_t)v->number);
+    else
+        bj_buf_str(b, "&ndash;");
+}
+
+static void waiting_number(struct bj_buf *b, const struct bj_cells *row,
+                           const char *key, const char *label)
+{
+    bj_buf_printf(b, "<td class=\"n\" data-l=\"%s\">", bj_local_escaped(label));
+    bj_page_text(b, row, key);
+    bj_buf_str(b, "</td>");
+}
+
+static void put_waiting_job(void *ctx, const struct bj_cells *row)
+{
+    struct waiting *w = ctx;
+    struct bj_buf *b = &w->c->reply->body;
+    const struct bj_cell *reason = bj_cells_get(row, "reason");
+    const char *sentence = reason && reason->kind == BJ_CELL_TEXT
+                               ? bj_reason_text(reason->text)
+                               : NULL;
+    const int64_t age = waiting_age(row, w->c->now_sec);
+    w->rows++;
+    bj_buf_str(b, "<tr><th scope=\"row\" class=\"wrap\">");
+    bj_page_named(b, row, "");
+    bj_buf_str(b, "</th><td class=\"wrap w\">");
+    if (sentence)
+        bj_html_text(b, bj_slice_str(sentence));
+    bj_buf_str(b, sentence ? " <small>" : "");
+    bj_page_text(b, row, "reason");
+    bj_buf_str(b, sentence ? "</small></td><td><bdi>" : "</td><td><bdi>");
+    bj_page_text(b, row, "user");
+    bj_buf_str(b, "</bdi></td><td class=\"p\"><bdi>");
+    bj_page_text(b, row, "account");
+    bj_buf_str(b, "</bdi></td><td class=\"p\"><bdi>");
+    bj_page_text(b, row, "partition");
+    bj_buf_str(b, "</bdi></td>");
+    waiting_number(b, row, "cpus_requested", "CPUs");
+    waiting_number(b, row, "gpus_requested", "GPUs");
+    bj_buf_printf(b, "<td class=\"n\" data-l=\"%s\">",
+                  bj_local_escaped("Time limit"));
+    waiting_put_limit(b, row);
+    bj_buf_str(b, "</td><td class=\"n p\">");
+    bj_page_text(b, row, "priority");
+    bj_buf_printf(b, "</td><td class=\"n\" data-l=\"%s\">",
+                  bj_local_escaped("Has waited"));
+    if (age == BJ_SQL_NULL)
+        bj_buf_str(b, "&ndash;");
+    else
+        bj_amount_seconds(b, (uint64_t)age);
+    bj_buf_printf(b, "</td><td class=\"n\" data-l=\"%s\">",
+                  bj_local_escaped("Starts (estimate)"));
+    waiting_put_estimate(w, row, age);
+    bj_buf_str(b, "</td></tr>\n");
+}
+
+static int put_waiting(struct bj_call *c, const struct bj_params *filters,
+                       struct waits *waits)
+{
+    struct bj_buf *b = &c->reply->body;
+    struct bj_params p = *filters;
+    struct bj_jobs_end end = {0};
+    struct waiting w = {.c = c};
+    struct group *group = make_groups(waits, BY_PARTITION, &w.groups);
+    if (!group)
+        return bj_err_set(&c->err, -ENOMEM, "queue");
+    w.group = group;
+    w.cells = (struct bj_cells){.row = put_waiting_job, .ctx = &w};
+    int r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_STATE), BJ_SLICE("state"),
+                          BJ_SLICE("pending"));
+    for (unsigned i = 0; waiting_keys[i] && r == 0; i++)
+        r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_FIELDS), BJ_SLICE("fields"),
+                          bj_slice_str(waiting_keys[i]));
+    if (r == 0)
+        r = bj_params_put(c, &p, BJ_BIT(BJ_PARAM_SORT), BJ_SLICE("sort"),
+                          BJ_SLICE("priority"));
+    if (r != 0) {
+        free(group);
+        return r;
+    }
+    p.given[BJ_PARAM_FROM] = p.given[BJ_PARAM_LIMIT] = true;
+    p.number[BJ_PARAM_FROM] = c->now_sec - 365 * DAY;
+    p.number[BJ_PARAM_LIMIT] = WAITING;
+    bj_widget_card(b, "Waiting jobs", NULL, NULL);
+    bj_widget_table(b, bj_local_escaped("Waiting jobs"), "stack");
+    bj_local_html(b, "<thead><tr><th scope=\"col\">{Job}</th><th "
+                     "scope=\"col\">{Reason}</th><th scope=\"col\">{User}</th>"
+                     "<th scope=\"col\" class=\"p\">{Account}</th><th "
+                     "scope=\"col\" class=\"p\">{Partition}</th><th "
+                     "scope=\"col\" class=\"n\">{CPUs}</th><th scope=\"col\" "
+                     "class=\"n\">{GPUs}</th><th scope=\"col\" class=\"n\">"
+                     "{Time limit}</th><th scope=\"col\" class=\"n p\">"
+                     "{Priority}</th><th scope=\"col\" class=\"n\">{Has "
+                     "waited}</th><th scope=\"col\" class=\"n\">{Starts "
+                     "(estimate)}</th></tr></thead><tbody>\n");
+    r = bj_jobs_list(c, &p, &(struct bj_output){.cells = &w.cells}, &end);
+    bj_widget_table_end(b);
+    if (w.rows == 0)
+        bj_buf_printf(b, "<p class=\"none\">%s</p>",
+                      bj_local_escaped(bj_page_sees_others(c)
+                                           ? "There are no waiting jobs."
+                                           : "You have no waiting jobs."));
+    if (*end.next)
+        bj_local_html(
+            b, "<p><a href=\"jobs?state=pending\">{All waiting jobs}</a></p>");
+    if (w.rows > 0)
+        bj_local_html(b, "<p class=\"small mute\">{Those with the highest "
+                         "priority first. The estimate is the time after which "
+                         "half of the jobs started that had waited as long, in "
+                         "the same partition in the last 7 days; there is none "
+                         "for jobs that wait for a limit, another job or "
+                         "people.}</p>");
+    bj_widget_card_end(b);
+    bj_cells_free(&w.cells);
+    free(group);
     return r;
 }
 
@@ -632,7 +687,7 @@ static int on_queue(struct bj_call *c)
     if (r == 0)
         r = put_all_waits(c, &w);
     if (r == 0)
-        r = put_waiting(c, &p);
+        r = put_waiting(c, &p, &w);
     bj_page_close(c);
     free(w.v);
     return r;

@@ -2,6 +2,8 @@
 #include "apiserver/pages/pages.h"
 
 #include "apiserver/frame/page.h"
+#include "apiserver/frame/widget.h"
+#include "base/amount.h"
 #include "base/html.h"
 #include "base/local.h"
 #include "base/stamp.h"
@@ -56,6 +58,24 @@ const struct bj_endpoint bj_endpoints_pages[] = {
  */
 
 enum { DAY = 86400 };
+
+void bj_page_use(struct bj_buf *b, int64_t held, int64_t known,
+                 int64_t used_msec)
+{
+    if (held <= 0)
+        return;
+    if (known <= 0) {
+        bj_buf_str(b, "&ndash;");
+        return;
+    }
+    bj_widget_bar(b, BJ_LOOK_NONE, known < held - known,
+                  (double)used_msec / 10 / (double)known);
+    if (known < held) {
+        bj_local_html(b, "<small>{of} ");
+        bj_amount(b, BJ_AMOUNT_PERCENT, 100 * (double)known / (double)held);
+        bj_buf_str(b, "</small>");
+    }
+}
 
 bool bj_page_sees_others(const struct bj_call *c)
 {

@@ -54,6 +54,15 @@ int bj_page_usage_brief(struct bj_call *c, const struct bj_params *p,
 /* Does the site have a file of faculties of accounts? */
 bool bj_page_has_faculties(const struct bj_call *c);
 
+/* Append the part of what was held that was used, as a bar, grey if it is known
+ * for less than half; nothing if nothing was held. */
+void bj_page_use(struct bj_buf *b, int64_t held, int64_t known,
+                 int64_t used_msec);
+
+/* Append the waiting jobs that never start, if there are any.  0 or an error of
+ * the store. */
+int bj_page_never_start(struct bj_call *c, const struct bj_params *p);
+
 /* Append what the tables mean. */
 void bj_page_usage_note(struct bj_buf *b);
 
@@ -71,8 +80,11 @@ int64_t bj_page_month_now(const struct bj_call *c);
 /* Its first second, which for the next month is its end. */
 int64_t bj_page_month_start(int64_t month);
 
-/* Append "October 2026" in the words of the site, escaped for HTML; append
- * "2026-10". */
+int64_t bj_page_month_first_day(int64_t month); /* since 1970 */
+
+/* Append "October 2026" in the words of the site, as text or escaped for HTML;
+ * append "2026-10". */
+void bj_page_month_text(struct bj_buf *b, int64_t month);
 void bj_page_month_name(struct bj_buf *b, int64_t month);
 void bj_page_month_number(struct bj_buf *b, int64_t month);
 
@@ -81,7 +93,9 @@ void bj_page_month_number(struct bj_buf *b, int64_t month);
 void bj_page_month_choice(struct bj_call *c, int64_t month);
 
 /* The page of the bill of an account for a month, whose name is the tail of the
- * path; as CSV if the parameter format is "csv".  0, a refusal, or an error. */
+ * path; as CSV or PDF if the parameter format is "csv" or "pdf";
+ * bj_drawing_document is the second part of its endpoint.  0, a refusal, or an
+ * error. */
 int bj_page_bill(struct bj_call *c, const struct bj_params *p);
 
 /* Append the number of jobs for each finding, the most frequent first, among

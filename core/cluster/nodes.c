@@ -234,13 +234,12 @@ static void add_reservation(struct bj_cluster_work *w, const struct entry *e,
     add_gpus(w, e, BJ_CL_RESERVATION_GPUS, by, e->state, 2);
 }
 
-static void add_raw(struct bj_cluster_work *w, const struct entry *e,
-                    struct bj_slice node)
+static void add_text(struct bj_cluster_work *w, enum bj_cluster_list list,
+                     struct bj_slice node, struct bj_slice text)
 {
     struct bj_label l;
-    struct bj_node_state_stat *s =
-        bj_cluster_single(w, BJ_CL_NODE_STATES, node,
-                          bj_cluster_label(e->node->state_text, &l), none);
+    struct bj_node_text_stat *s =
+        bj_cluster_single(w, list, node, bj_cluster_label(text, &l), none);
     if (s)
         s->one = 1;
 }
@@ -262,7 +261,9 @@ static void add_once(struct bj_cluster_work *w, const struct entry *e,
     if (w->by & BJ_BY_NODE) {
         add_node(w, e, BJ_CL_EACH_NODE, node, e->base, e->flags);
         add_gpus(w, e, BJ_CL_EACH_NODE_GPUS, node, e->state, 2);
-        add_raw(w, e, node);
+        add_text(w, BJ_CL_NODE_STATES, node, e->node->state_text);
+        if ((w->by & BJ_BY_REASON) && e->node->reason.n > 0)
+            add_text(w, BJ_CL_NODE_REASONS, node, e->node->reason);
     }
 }
 

@@ -37,8 +37,8 @@ struct bj_gpu_type_stat {
     uint64_t gpus, nodes;
 };
 
-/* The state of a node as the scheduler writes it. */
-struct bj_node_state_stat {
+/* The state of a node, or its reason, as the scheduler writes it. */
+struct bj_node_text_stat {
     struct bj_sub sub; /* node, text */
     uint64_t one;
 };
@@ -135,7 +135,8 @@ enum bj_cluster_list {
     BJ_CL_EACH_NODE_GPUS,
     /* their own types */
     BJ_CL_GPU_TYPES,
-    BJ_CL_NODE_STATES,
+    BJ_CL_NODE_STATES,  /* bj_node_text_stat */
+    BJ_CL_NODE_REASONS, /* bj_node_text_stat */
     /* the others, each of its own type */
     BJ_CL_CONTROLLER,
     BJ_CL_RPC_TYPES,

@@ -312,8 +312,13 @@ static const struct bj_metric gpu_type_rows[] = {
     GAUGE(bj_gpu_type_stat, nodes, "nodes", BJ_NUMBER,
           "Nodes that have GPUs of the type."),
 };
+static const struct bj_metric node_reason_rows[] = {
+    GAUGE(bj_node_text_stat, one, "info", BJ_NUMBER,
+          "Reason of the state of the node, as a label; the value is always "
+          "1."),
+};
 static const struct bj_metric node_state_rows[] = {
-    GAUGE(bj_node_state_stat, one, "info", BJ_NUMBER,
+    GAUGE(bj_node_text_stat, one, "info", BJ_NUMBER,
           "State of the node as the scheduler writes it, as a label; the value "
           "is always 1."),
 };
@@ -415,8 +420,10 @@ static const struct bj_metric source_error_rows[] = {
                      "state", "type", each_node_gpus_rows),                    \
         CLUSTER3("cluster_gpu_type", BJ_CL_GPU_TYPES, bj_gpu_type_stat,        \
                  "type", NULL, NULL, gpu_type_rows),                           \
-        CLUSTER3("cluster_node_state", BJ_CL_NODE_STATES, bj_node_state_stat,  \
+        CLUSTER3("cluster_node_state", BJ_CL_NODE_STATES, bj_node_text_stat,   \
                  "node", "state_raw", NULL, node_state_rows),                  \
+        CLUSTER3("cluster_reason_node", BJ_CL_NODE_REASONS, bj_node_text_stat, \
+                 "node", "reason", NULL, node_reason_rows),                    \
         CLUSTER3("cluster_controller", BJ_CL_CONTROLLER, bj_controller_stat,   \
                  NULL, NULL, NULL, controller_rows),                           \
         CLUSTER3("cluster_rpc", BJ_CL_RPC_TYPES, bj_rpc_stat, "rpc", NULL,     \

@@ -488,6 +488,7 @@ void bj_doc_html(const struct bj_doc *d, struct bj_buf *out)
         html_job(out, d);
     } else {
         html_sentences(out, "<p>", &d->section[BJ_DOC_ABOUT]);
+        html_list(out, NULL, d, BJ_DOC_ADVICE);
         html_table(out, NULL, &d->section[BJ_DOC_FIGURES], &html_totals);
         html_tables_of(out, d, BJ_DOC_WASTE_GPU, BJ_DOC_SECTIONS);
     }

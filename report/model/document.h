@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/err.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,7 +31,7 @@ enum bj_doc_name {
     BJ_DOC_NODES,
     BJ_DOC_GPUS,
     BJ_DOC_IDLE,    /* which of them are idle */
-    BJ_DOC_SAMPLED, /* that their values are samples */
+    BJ_DOC_SAMPLED, /* that their values are samples; of a bill what it means */
     BJ_DOC_ARRAY,   /* note: how its tasks ended */
     BJ_DOC_FACTS,   /* note: the time zone */
     BJ_DOC_WASTE_GPU,
@@ -38,6 +39,8 @@ enum bj_doc_name {
     BJ_DOC_WASTE_MEMORY,
     BJ_DOC_COUNTS, /* findings, and how many jobs have them */
     BJ_DOC_GROUPS,
+    BJ_DOC_BILL,    /* of a bill: what costs how much */
+    BJ_DOC_MEMBERS, /* of a bill: who used it */
     BJ_DOC_SECTIONS
 };
 
@@ -120,6 +123,18 @@ enum {
     BJ_DOC_GROUP_COLUMNS
 };
 
+enum {
+    BJ_DOC_BILL_ITEM, /* what, or a member */
+    BJ_DOC_BILL_AMOUNT,
+    BJ_DOC_BILL_EACH,
+    BJ_DOC_BILL_BEFORE, /* cost in the month before */
+    BJ_DOC_BILL_COST,
+    BJ_DOC_BILL_JOBS, /* from here: of members */
+    BJ_DOC_BILL_CPU,
+    BJ_DOC_BILL_GPU,
+    BJ_DOC_BILL_COLUMNS
+};
+
 enum { BJ_DOC_COLUMNS = 10 }; /* of a section, at most */
 
 /* The efficiency that a meter shows: forms with levels say how good it is. */
@@ -179,6 +194,13 @@ struct bj_doc_cell *bj_doc_row(struct bj_doc *d, struct bj_doc_section *s);
 
 /* Return the text of scratch, and clear it. */
 struct bj_slice bj_doc_take(struct bj_doc *d);
+
+/* Append a document as JSON, for the process that draws, and read it: what a
+ * sheet shows.  -EBADMSG: not a document; -ENOMEM. */
+struct bj_json;
+void bj_doc_write(const struct bj_doc *d, struct bj_buf *out);
+int bj_doc_parse(const struct bj_json *object, struct bj_doc *ret,
+                 struct bj_err *err);
 
 /* The cell of a row and column. */
 static inline const struct bj_doc_cell *

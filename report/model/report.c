@@ -133,3 +133,12 @@ void bj_report_sampled(const struct bj_report *r, struct bj_buf *out)
     }
     bj_buf_str(out, ".");
 }
+
+const struct bj_report_advice *bj_report_advice_of(const struct bj_report *r,
+                                                   struct bj_slice finding)
+{
+    for (size_t i = 0; i < r->advices; i++)
+        if (bj_slice_eq(r->advice[i].finding, finding))
+            return &r->advice[i];
+    return r->advices > 0 ? &r->advice[0] : NULL;
+}

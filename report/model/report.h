@@ -273,6 +273,10 @@ struct bj_slice bj_report_text(const struct bj_report *r,
 bool bj_report_is(const struct bj_report *r, enum bj_report_column c,
                   const char *text);
 
+/* The advice that a finding causes, else the first one; NULL: there is none. */
+const struct bj_report_advice *bj_report_advice_of(const struct bj_report *r,
+                                                   struct bj_slice finding);
+
 /* The most severe finding with this name; NULL: the job has none. */
 const struct bj_report_finding *bj_report_found(const struct bj_report *r,
                                                 const char *name);

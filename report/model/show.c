@@ -244,6 +244,33 @@ void bj_show_finding(struct bj_buf *b, struct bj_slice name)
     }
 }
 
+void bj_show_wasted(struct bj_buf *b, const struct bj_paid *wasted,
+                    int64_t cost, struct bj_slice currency)
+{
+    const struct {
+        int64_t amount;
+        double of;
+        const char *unit;
+    } amounts[] = {{wasted->gpu_sec, 3600, "GPU hours"},
+                   {wasted->cpu_sec, 3600, "CPU hours"},
+                   {wasted->memory_mib_sec, 3600.0 * 1024, "GiB hours"}};
+    bool any = false;
+    for (size_t i = 0; i < sizeof(amounts) / sizeof(amounts[0]); i++) {
+        if (amounts[i].amount == BJ_SQL_NULL || amounts[i].amount <= 0 ||
+            (any && i == 2))
+            continue;
+        bj_buf_str(b, any ? ", " : "");
+        bj_amount(b, BJ_AMOUNT_PLAIN,
+                  (double)amounts[i].amount / amounts[i].of);
+        bj_buf_printf(b, " %s", bj_local(amounts[i].unit));
+        any = true;
+    }
+    if (any && cost != BJ_SQL_NULL) {
+        bj_buf_str(b, ", ");
+        bj_show_money(b, cost, currency);
+    }
+}
+
 void bj_show_advice_html(struct bj_buf *b, struct bj_slice text)
 {
     while (text.n > 0) {

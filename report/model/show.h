@@ -4,6 +4,7 @@
 #define BJ_REPORT_MODEL_SHOW_H
 
 #include "base/buf.h"
+#include "statsdb/derive/price.h"
 #include "statsdb/job/job_column.h"
 #include "statsdb/job/job_value.h"
 
@@ -56,6 +57,11 @@ void bj_show_unit_html(struct bj_buf *b, struct bj_slice unit, int64_t v);
 /* Append the name of a finding: "Few CPUs busy" for cpu_very_low; that of a
  * rule of the site with blanks for underscores. */
 void bj_show_finding(struct bj_buf *b, struct bj_slice name);
+/* Append what was held and not used, of the known amounts: "61 GPU hours, 230
+ * CPU hours, 37 EUR"; memory only where nothing else is.  cost: BJ_SQL_NULL,
+ * not known. */
+void bj_show_wasted(struct bj_buf *b, const struct bj_paid *wasted,
+                    int64_t cost, struct bj_slice currency);
 
 /* Append a sentence for HTML; options, such as --mem-per-cpu=3G, are of class
  * "option", so that no line ends within them. */

@@ -39,19 +39,23 @@ static int draw_pdf(const struct bj_json *doc, const struct bj_charts *charts,
     struct bj_report report = {.interactive = false};
     struct bj_sheet *s = NULL;
     struct bj_doc d = {.created_sec = 0};
-    int r = bj_report_parse(bj_json_get(doc, "report"), &report, err);
+    const struct bj_json *document = bj_json_get(doc, "document");
+    int r = document
+                ? bj_doc_parse(document, &d, err)
+                : bj_report_parse(bj_json_get(doc, "report"), &report, err);
     if (r == 0)
         r = bj_sheet_new(letter, &s, err);
-    if (r == 0) {
+    if (r == 0 && !document)
         bj_report_document(&report, &d);
-        r = bj_pdf_document(s, &d, charts, err);
-    }
     if (r == 0)
-        r = bj_sheet_write(s,
-                           &(struct bj_sheet_about){d.whole_title.p,
-                                                    BJ_PDF_JOB_SUBJECT,
-                                                    d.created_sec},
-                           out, err);
+        r = bj_pdf_document(s, &d, charts, err);
+    if (r == 0)
+        r = bj_sheet_write(
+            s,
+            &(struct bj_sheet_about){d.whole_title.p,
+                                     document ? NULL : BJ_PDF_JOB_SUBJECT,
+                                     d.created_sec},
+            out, err);
     bj_doc_free(&d);
     bj_sheet_free(s);
     bj_report_free(&report);
@@ -148,8 +152,9 @@ static int convert(struct bj_buf *in, struct bj_buf *out, struct bj_err *err)
     if (r == 0 && bj_json_get(doc, "charts"))
         r = bj_charts_parse(bj_json_get(doc, "charts"), &charts, err);
     if (r == 0)
-        r = bj_json_get(doc, "report") ? draw_pdf(doc, &charts, out, err)
-                                       : draw_images(doc, &charts, out, err);
+        r = bj_json_get(doc, "report") || bj_json_get(doc, "document")
+                ? draw_pdf(doc, &charts, out, err)
+                : draw_images(doc, &charts, out, err);
     if (r == 0 && out->failed)
         r = bj_err_set(err, -ENOMEM, "drawing");
     if (r == 0 && (fwrite(out->p, 1, out->len, stdout) != out->len ||
@@ -244,6 +249,21 @@ int bj_draw_pdf(const char *program, const struct bj_report *report,
     bj_buf_printf(&in,
                   "{\"paper\":\"%s\",\"report\":", letter ? "letter" : "a4");
     bj_report_write(report, &in);
+    put_charts(charts, &in);
+    bj_buf_str(&in, "}");
+    int r = draw_run(program, &in, out, err);
+    bj_buf_free(&in);
+    return r;
+}
+
+int bj_draw_document(const char *program, const struct bj_doc *d,
+                     const struct bj_charts *charts, bool letter,
+                     struct bj_buf *out, struct bj_err *err)
+{
+    struct bj_buf in = {0};
+    bj_buf_printf(&in,
+                  "{\"paper\":\"%s\",\"document\":", letter ? "letter" : "a4");
+    bj_doc_write(d, &in);
     put_charts(charts, &in);
     bj_buf_str(&in, "}");
     int r = draw_run(program, &in, out, err);

@@ -16,6 +16,8 @@ struct bj_pango_context;
 struct bj_pango_layout;
 struct bj_pango_font;
 struct bj_pango_map;
+struct bj_pango_attr;
+struct bj_pango_attrs;
 
 /* 0, or another value when the write failed. */
 typedef int bj_cairo_write(void *ctx, const unsigned char *p, unsigned n);
@@ -34,6 +36,7 @@ enum {
     BJ_CAIRO_WRITE_ERROR = 11,  /* cairo_status_t */
     BJ_CAIRO_RGB24 = 1,         /* cairo_format_t */
     BJ_CAIRO_JOIN_ROUND = 1,    /* cairo_line_join_t */
+    BJ_CAIRO_PDF_1_4 = 0,       /* cairo_pdf_version_t */
     BJ_PANGO_SCALE = 1024,      /* units of a point */
     BJ_PANGO_BOLD = 700,        /* PangoWeight */
     BJ_PANGO_ELLIPSIZE_END = 3, /* PangoEllipsizeMode */
@@ -47,6 +50,7 @@ struct bj_libpango {
     int (*png)(struct bj_cairo_surface *s, bj_cairo_write *write, void *ctx);
     void (*pdf_metadata)(struct bj_cairo_surface *s, int which,
                          const char *text);
+    void (*pdf_version)(struct bj_cairo_surface *s, int version);
     void (*surface_finish)(struct bj_cairo_surface *s);
     int (*surface_status)(struct bj_cairo_surface *s);
     void (*surface_destroy)(struct bj_cairo_surface *s);
@@ -70,6 +74,9 @@ struct bj_libpango {
     void (*paint)(struct bj_cairo *c);
     void (*colour)(struct bj_cairo *c, double red, double green, double blue);
     void (*show_page)(struct bj_cairo *c);
+    void (*tag_begin)(struct bj_cairo *c, const char *name,
+                      const char *attributes);
+    void (*tag_end)(struct bj_cairo *c, const char *name);
     struct bj_pango_map *(*map)(void); /* belongs to the library */
     void (*map_families)(struct bj_pango_map *m, void ***families, int *n);
     struct bj_pango_font *(*font_new)(void);
@@ -78,6 +85,11 @@ struct bj_libpango {
     void (*font_size)(struct bj_pango_font *f, double size);
     void (*font_free)(struct bj_pango_font *f);
     struct bj_pango_layout *(*layout_new)(struct bj_cairo *c);
+    struct bj_pango_attrs *(*attrs_new)(void);
+    void (*attrs_free)(struct bj_pango_attrs *a);
+    void (*attrs_insert)(struct bj_pango_attrs *a, struct bj_pango_attr *one);
+    struct bj_pango_attr *(*attr_features)(const char *features);
+    void (*layout_attrs)(struct bj_pango_layout *l, struct bj_pango_attrs *a);
     void (*layout_text)(struct bj_pango_layout *l, const char *text, int n);
     void (*layout_font)(struct bj_pango_layout *l,
                         const struct bj_pango_font *f);

@@ -43,7 +43,7 @@ static uint32_t pdf_colour(struct bj_slice level)
 
 static void pdf_title(struct pdf_page *p, struct bj_slice title)
 {
-    bj_sheet_row(p->sheet, 14, BJ_ROW_KEEP);
+    bj_sheet_row(p->sheet, 14, BJ_ROW_KEEP | BJ_ROW_SECTION);
     bj_sheet_text(p->sheet, &(struct bj_sheet_text){.text = title,
                                                     .width = p->width,
                                                     .size = TITLE,
@@ -102,9 +102,10 @@ static void pdf_head(struct pdf_page *p, const struct bj_doc_section *s,
     bj_sheet_row(p->sheet, 3, BJ_ROW_HEAD);
     for (unsigned i = 0; i < t->columns; i++) {
         const struct pdf_column *c = &t->column[i];
-        if (s->head[c->cell] && !c->untitled)
+        const char *head = s->head[c->cell];
+        if (!c->untitled && (head || !(c->meter || c->spread)))
             bj_sheet_text(p->sheet, &(struct bj_sheet_text){
-                                        .text = bj_slice_str(s->head[c->cell]),
+                                        .text = bj_slice_str(head ? head : ""),
                                         .x = c->x,
                                         .width = c->width,
                                         .size = SMALL,
@@ -169,6 +170,7 @@ static void pdf_cell(struct pdf_page *p, const struct bj_doc_section *s,
                                                     .y = 1,
                                                     .width = c->width,
                                                     .size = SIZE,
+                                                    .lines = c->with ? 2 : 1,
                                                     .colour = COLOUR_TEXT,
                                                     .right = c->right});
     p->failed |= both.failed;
@@ -192,7 +194,9 @@ static void pdf_table(struct pdf_page *p, const struct bj_doc_section *s,
     for (size_t row = 0; row < shown; row++) {
         /* The first row is on the same page as the second. */
         const bool kept = row + 1 < shown && (row == 0 || row + 2 == shown);
-        bj_sheet_row(p->sheet, 0, BJ_ROW_BODY | (kept ? BJ_ROW_KEEP : 0));
+        bj_sheet_row(p->sheet, 0,
+                     (t->has_head ? BJ_ROW_BODY : BJ_ROW_CELLS) |
+                         (kept ? BJ_ROW_KEEP : 0));
         bj_sheet_grow(p->sheet, ROW);
         for (unsigned i = 0; i < t->columns; i++)
             pdf_cell(p, s, row, &t->column[i]);
@@ -220,8 +224,13 @@ static void pdf_chart(struct pdf_page *p, const struct bj_chart *k,
 {
     const double half = (p->width - GAP) / 2;
     const bool wide = pdf_is_wide(k);
+    struct bj_buf text = {0};
     if (column == 0)
-        bj_sheet_row(p->sheet, 10, 0);
+        bj_sheet_row(p->sheet, 10, BJ_ROW_FIGURE);
+    bj_chart_summary(&text, k);
+    bj_sheet_figure_text(p->sheet, (struct bj_slice){text.p, text.len});
+    p->failed |= text.failed;
+    bj_buf_free(&text);
     bj_chart_draw(
         p->sheet,
         &(struct bj_chart_place){.x = column * (half + GAP),
@@ -262,7 +271,7 @@ static void pdf_charts(struct pdf_page *p, const struct bj_charts *c,
 static void pdf_top_of_period(struct pdf_page *p, const struct bj_doc *d)
 {
     const struct bj_doc_section *about = &d->section[BJ_DOC_ABOUT];
-    bj_sheet_row(p->sheet, 0, BJ_ROW_PAGE | BJ_ROW_KEEP);
+    bj_sheet_row(p->sheet, 0, BJ_ROW_PAGE | BJ_ROW_KEEP | BJ_ROW_TITLE);
     bj_sheet_text(p->sheet, &(struct bj_sheet_text){.text = d->title,
                                                     .width = p->width,
                                                     .size = 15,
@@ -279,7 +288,7 @@ static void pdf_top_of_job(struct pdf_page *p, const struct bj_doc *d)
 {
     const double left = 170;
     const struct bj_doc_section *about = &d->section[BJ_DOC_ABOUT];
-    bj_sheet_row(p->sheet, 0, BJ_ROW_PAGE | BJ_ROW_KEEP);
+    bj_sheet_row(p->sheet, 0, BJ_ROW_PAGE | BJ_ROW_KEEP | BJ_ROW_TITLE);
     bj_sheet_text(p->sheet, &(struct bj_sheet_text){.text = d->title,
                                                     .width = left,
                                                     .size = 18,
@@ -350,7 +359,7 @@ static void pdf_line(struct pdf_page *p, struct bj_slice line)
 {
     if (line.n == 0)
         return;
-    bj_sheet_row(p->sheet, 3, 0);
+    bj_sheet_row(p->sheet, 3, BJ_ROW_ITEM);
     bj_sheet_box(p->sheet, 12, 0, p->width - 12, 0, COLOUR_TINT);
     double h =
         bj_sheet_text(p->sheet, &(struct bj_sheet_text){.text = line,
@@ -368,7 +377,7 @@ static void pdf_line(struct pdf_page *p, struct bj_slice line)
 static void pdf_item(struct pdf_page *p, struct bj_slice mark, uint32_t colour,
                      double x, struct bj_slice s, bool keep)
 {
-    bj_sheet_row(p->sheet, 3, keep ? BJ_ROW_KEEP : 0);
+    bj_sheet_row(p->sheet, 3, BJ_ROW_ITEM | (keep ? BJ_ROW_KEEP : 0));
     bj_sheet_text(p->sheet, &(struct bj_sheet_text){.text = mark,
                                                     .width = x,
                                                     .size = SIZE,
@@ -420,7 +429,7 @@ static void pdf_facts(struct pdf_page *p, const struct bj_doc_section *s)
         return;
     pdf_title(p, bj_slice_str(s->title));
     for (size_t i = 0; i < s->rows; i++) {
-        bj_sheet_row(p->sheet, 2, BJ_ROW_KEEP);
+        bj_sheet_row(p->sheet, 2, BJ_ROW_KEEP | BJ_ROW_CELLS);
         bj_sheet_text(p->sheet,
                       &(struct bj_sheet_text){
                           .text = bj_doc_cell(s, i, BJ_DOC_FACT)->text,
@@ -459,17 +468,17 @@ static void pdf_facts(struct pdf_page *p, const struct bj_doc_section *s)
 
 #define PART                                                                   \
     {.width = 110, .cell = BJ_DOC_PART},                                       \
-        {.x = 114, .width = 72, .cell = BJ_DOC_BUSY, .meter = true},           \
+        {.x = 114, .width = 64, .cell = BJ_DOC_BUSY, .meter = true},           \
     {                                                                          \
-        .x = 188, .width = 44, .right = true, .cell = BJ_DOC_BUSY,             \
+        .x = 180, .width = 52, .right = true, .cell = BJ_DOC_BUSY,             \
         .untitled = true                                                       \
     }
 
 static const struct pdf_table pdf_totals = {
     .columns = 4,
     .column = {{.width = 72, .cell = BJ_DOC_LABEL},
-               {.x = 74, .width = 110, .cell = BJ_DOC_PERCENT, .meter = true},
-               {.x = 188, .width = 44, .right = true, .cell = BJ_DOC_PERCENT},
+               {.x = 74, .width = 102, .cell = BJ_DOC_PERCENT, .meter = true},
+               {.x = 180, .width = 52, .right = true, .cell = BJ_DOC_PERCENT},
                {.x = 240,
                 .width = 250,
                 .cell = BJ_DOC_AMOUNT,
@@ -480,9 +489,9 @@ static const struct pdf_table pdf_figures = {
     .columns = 7,
     .column = {
         {.width = 70, .cell = BJ_DOC_LABEL},
-        {.x = 72, .width = 72, .cell = BJ_DOC_PERCENT, .meter = true},
-        {.x = 146, .width = 42, .right = true, .cell = BJ_DOC_PERCENT},
-        {.x = 190, .width = 62, .right = true, .cell = BJ_DOC_AMOUNT_USED},
+        {.x = 72, .width = 50, .cell = BJ_DOC_PERCENT, .meter = true},
+        {.x = 124, .width = 52, .right = true, .cell = BJ_DOC_PERCENT},
+        {.x = 178, .width = 74, .right = true, .cell = BJ_DOC_AMOUNT_USED},
         {.x = 254, .width = 62, .right = true, .cell = BJ_DOC_ALLOCATED},
         {.x = 318, .width = 62, .right = true, .cell = BJ_DOC_REQUESTED},
         {.x = 390, .width = 105, .cell = BJ_DOC_SOURCE}}};
@@ -494,9 +503,9 @@ static const struct pdf_table pdf_tables[] = {
      .rows = 40,
      .columns = 7,
      .column = {PART,
-                {.x = 246, .width = 72, .cell = BJ_DOC_MEMORY, .meter = true},
-                {.x = 320,
-                 .width = 44,
+                {.x = 246, .width = 64, .cell = BJ_DOC_MEMORY, .meter = true},
+                {.x = 312,
+                 .width = 52,
                  .right = true,
                  .cell = BJ_DOC_MEMORY,
                  .untitled = true},
@@ -548,6 +557,28 @@ static const struct pdf_table pdf_tables[] = {
           {.x = 428, .width = 66, .right = true, .cell = BJ_DOC_ENERGY}}},
 };
 
+/* The bill: with prices, and without. */
+static const struct pdf_table pdf_bill = {
+    .has_head = true,
+    .columns = 5,
+    .column = {
+        {.width = 190, .cell = BJ_DOC_BILL_ITEM},
+        {.x = 192, .width = 80, .right = true, .cell = BJ_DOC_BILL_AMOUNT},
+        {.x = 276, .width = 60, .right = true, .cell = BJ_DOC_BILL_EACH},
+        {.x = 340, .width = 74, .right = true, .cell = BJ_DOC_BILL_BEFORE},
+        {.x = 420, .width = 75, .right = true, .cell = BJ_DOC_BILL_COST}}};
+
+static const struct pdf_table pdf_members = {
+    .has_head = true,
+    .columns = 6,
+    .column = {
+        {.width = 118, .cell = BJ_DOC_BILL_ITEM},
+        {.x = 122, .width = 60, .right = true, .cell = BJ_DOC_BILL_JOBS},
+        {.x = 186, .width = 74, .right = true, .cell = BJ_DOC_BILL_CPU},
+        {.x = 264, .width = 72, .right = true, .cell = BJ_DOC_BILL_GPU},
+        {.x = 340, .width = 74, .right = true, .cell = BJ_DOC_BILL_BEFORE},
+        {.x = 420, .width = 75, .right = true, .cell = BJ_DOC_BILL_COST}}};
+
 static void pdf_tables_of(struct pdf_page *p, const struct bj_doc *d,
                           enum bj_doc_name from, enum bj_doc_name upto)
 {
@@ -585,9 +616,13 @@ int bj_pdf_document(struct bj_sheet *s, const struct bj_doc *d,
         pdf_job(&p, d, charts);
     } else {
         pdf_top_of_period(&p, d);
+        pdf_list(&p, &d->section[BJ_DOC_ADVICE], BJ_DOC_ADVICE);
         pdf_table(&p, &d->section[BJ_DOC_FIGURES], &pdf_totals);
+        pdf_table(&p, &d->section[BJ_DOC_BILL], &pdf_bill);
         pdf_charts(&p, charts, d->task);
         pdf_tables_of(&p, d, BJ_DOC_WASTE_GPU, BJ_DOC_SECTIONS);
+        pdf_table(&p, &d->section[BJ_DOC_MEMBERS], &pdf_members);
+        pdf_sentence(&p, &d->section[BJ_DOC_SAMPLED]);
     }
     return p.failed ? bj_err_set(err, -ENOMEM, "PDF") : 0;
 }

@@ -4,6 +4,7 @@
 #include "base/local.h"
 #include "base/stamp.h"
 #include "report/pdf/libpango.h"
+#include "report/pdf/tagged.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,6 +91,7 @@ struct mark {
 struct bj_sheet {
     struct bj_libpango lib;
     struct bj_pango_font *font[BJ_FONTS];
+    struct bj_pango_attrs *attrs;
     struct bj_cairo_surface *surface;
     struct bj_cairo *cairo;
     double width, height, margin; /* size of the page */
@@ -97,6 +99,8 @@ struct bj_sheet {
     struct mark *mark;
     size_t rows, rows_cap, marks, marks_cap, head;
     struct bj_buf bytes, scratch; /* bytes: the document, or the image */
+    struct bj_buf figures; /* their texts, each terminated, in their order */
+    const char *container; /* the open table or list */
     bool failed;
 };
 
@@ -118,6 +122,9 @@ static void open_fonts(struct bj_sheet *s)
         s->lib.font_family(s->font[i], names[i]);
     }
     s->lib.font_weight(s->font[BJ_FONT_BOLD], BJ_PANGO_BOLD);
+    /* no ligatures, which readers would get instead of their letters */
+    s->attrs = s->lib.attrs_new();
+    s->lib.attrs_insert(s->attrs, s->lib.attr_features("liga=0,clig=0"));
 }
 
 static int sheet_begin(struct bj_sheet **ret, struct bj_err *err)
@@ -145,6 +152,8 @@ int bj_sheet_new(bool letter, struct bj_sheet **ret, struct bj_err *err)
     s->width = letter ? 612 : 595.28;
     s->height = letter ? 792 : 841.89;
     s->surface = s->lib.pdf(on_write, s, s->width, s->height);
+    /* without streams of objects, which bj_tagged_amend does not read */
+    s->lib.pdf_version(s->surface, BJ_CAIRO_PDF_1_4);
     s->cairo = s->lib.create(s->surface);
     open_fonts(s);
     return 0;
@@ -180,12 +189,14 @@ void bj_sheet_free(struct bj_sheet *s)
     }
     for (unsigned i = 0; i < BJ_FONTS; i++)
         s->lib.font_free(s->font[i]);
+    s->lib.attrs_free(s->attrs);
     s->lib.destroy(s->cairo);
     s->lib.surface_destroy(s->surface); /* may write the end of the file */
     free(s->row);
     free(s->mark);
     bj_buf_free(&s->bytes);
     bj_buf_free(&s->scratch);
+    bj_buf_free(&s->figures);
     free(s);
 }
 
@@ -205,11 +216,26 @@ void bj_sheet_row(struct bj_sheet *s, double before, unsigned flags)
     }
     if (flags & BJ_ROW_HEAD)
         s->head = s->rows + 1;
+    if (flags & BJ_ROW_FIGURE)
+        bj_buf_put(&s->figures, "", 1);
     s->row[s->rows++] =
         (struct bj_flow_row){.before = before,
                              .keep = flags & (BJ_ROW_KEEP | BJ_ROW_HEAD),
                              .begins = flags & BJ_ROW_PAGE,
+                             .flags = flags,
                              .head = flags & BJ_ROW_BODY ? s->head : 0};
+}
+
+void bj_sheet_figure_text(struct bj_sheet *s, struct bj_slice text)
+{
+    if (s->figures.len == 0)
+        return;
+    s->figures.len--;
+    bj_buf_str(&s->figures,
+               s->figures.len > 0 && s->figures.p[s->figures.len - 1] ? " "
+                                                                      : "");
+    bj_buf_clean(&s->figures, text);
+    bj_buf_put(&s->figures, "", 1);
 }
 
 void bj_sheet_grow(struct bj_sheet *s, double height)
@@ -327,6 +353,7 @@ static struct bj_pango_layout *layout(struct bj_sheet *s,
     lib->layout_wrap(l, BJ_PANGO_WRAP_WORD_CHAR);
     lib->layout_ellipsize(l, BJ_PANGO_ELLIPSIZE_END);
     lib->layout_height(l, -(int)(t->lines > 0 ? t->lines : 1));
+    lib->layout_attrs(l, s->attrs);
     lib->layout_text(l, text.p, (int)text.n);
     return l;
 }
@@ -422,6 +449,85 @@ static size_t draw_row(struct bj_sheet *s, size_t row, size_t mark, double y)
     return mark;
 }
 
+/* --- tags ------------------------------------------------------------------
+ */
+
+/* Begin or end a table or list; NULL: none. */
+static void draw_container(struct bj_sheet *s, const char *name)
+{
+    if (s->container == name)
+        return;
+    if (s->container)
+        s->lib.tag_end(s->cairo, s->container);
+    if (name)
+        s->lib.tag_begin(s->cairo, name, NULL);
+    s->container = name;
+}
+
+static void draw_element(struct bj_sheet *s, const struct mark *m, double y,
+                         const char *name)
+{
+    s->lib.tag_begin(s->cairo, name, NULL);
+    draw_mark(s, m, y);
+    s->lib.tag_end(s->cairo, name);
+}
+
+/* Draw the texts of the marks first to end; around: the element of all, or
+ * NULL; part: the elements of the first text and of the others. */
+static void draw_texts(struct bj_sheet *s, size_t first, size_t end, double y,
+                       const char *around, const char *const part[2])
+{
+    bool more = false;
+    if (around)
+        s->lib.tag_begin(s->cairo, around, NULL);
+    for (size_t i = first; i < end; i++) {
+        if (!s->mark[i].layout)
+            continue;
+        draw_element(s, &s->mark[i], y, part[more]);
+        more = true;
+    }
+    if (around)
+        s->lib.tag_end(s->cairo, around);
+}
+
+/* Draw a row as what it is.  Boxes and lines are decoration, except in
+ * figures. */
+static size_t draw_tagged(struct bj_sheet *s, size_t row, size_t mark, double y)
+{
+    static const char table[] = "Table", list[] = "L";
+    const unsigned flags = s->row[row].flags;
+    const bool cells = flags & (BJ_ROW_CELLS | BJ_ROW_HEAD | BJ_ROW_BODY);
+    const char *cell = flags & BJ_ROW_HEAD ? "TH" : "TD";
+    size_t end = mark, texts = 0;
+    for (; end < s->marks && s->mark[end].row == row; end++)
+        texts += s->mark[end].layout != NULL;
+    if (flags & BJ_ROW_FIGURE) {
+        draw_container(s, NULL);
+        s->lib.tag_begin(s->cairo, "Figure", NULL);
+        draw_row(s, row, mark, y);
+        s->lib.tag_end(s->cairo, "Figure");
+        return end;
+    }
+    for (size_t i = mark; i < end; i++)
+        if (!s->mark[i].layout)
+            draw_mark(s, &s->mark[i], y);
+    if (texts == 0)
+        return end;
+    draw_container(s, cells ? table : flags & BJ_ROW_ITEM ? list : NULL);
+    if (cells)
+        draw_texts(s, mark, end, y, "TR", (const char *const[]){cell, cell});
+    else if (flags & BJ_ROW_ITEM)
+        draw_texts(s, mark, end, y, "LI",
+                   (const char *const[]){texts > 1 ? "Lbl" : "LBody", "LBody"});
+    else
+        draw_texts(s, mark, end, y, NULL,
+                   (const char *const[]){flags & BJ_ROW_TITLE     ? "H1"
+                                         : flags & BJ_ROW_SECTION ? "H2"
+                                                                  : "P",
+                                         "P"});
+    return end;
+}
+
 static void draw_head(struct bj_sheet *s, size_t row)
 {
     size_t mark = 0;
@@ -461,6 +567,7 @@ static void draw(struct bj_sheet *s, const char *title)
     const unsigned pages =
         bj_flow(s->row, s->rows, s->height - 2 * MARGIN, LEAST);
     size_t mark = 0;
+    s->lib.tag_begin(s->cairo, "Document", NULL);
     for (size_t i = 0; i < s->rows; i++) {
         const struct bj_flow_row *row = &s->row[i];
         const bool top = i == 0 || row->page != row[-1].page;
@@ -468,8 +575,10 @@ static void draw(struct bj_sheet *s, const char *title)
             draw_footer(s, title, row[-1].page, pages);
         if (top && row->head > 0)
             draw_head(s, row->head - 1);
-        mark = draw_row(s, i, mark, row->y);
+        mark = draw_tagged(s, i, mark, row->y);
     }
+    draw_container(s, NULL);
+    s->lib.tag_end(s->cairo, "Document");
     draw_footer(s, title, pages > 0 ? pages - 1 : 0, pages > 0 ? pages : 1);
 }
 
@@ -523,5 +632,9 @@ int bj_sheet_write(struct bj_sheet *s, const struct bj_sheet_about *about,
     s->lib.surface_finish(s->surface);
     if (status == 0)
         status = s->lib.surface_status(s->surface);
+    if (status == 0 && !s->failed)
+        bj_tagged_amend(&s->bytes, bj_local("en"),
+                        (struct bj_slice){s->figures.p, s->figures.len});
+    s->failed |= s->figures.failed;
     return sheet_finish(s, status, out, err);
 }

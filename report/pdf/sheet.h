@@ -40,7 +40,14 @@ enum {                  /* flags of rows */
        BJ_ROW_KEEP = 1, /* stays with the next row */
        BJ_ROW_PAGE = 2, /* begins a page */
        BJ_ROW_HEAD = 4, /* heading of a table; repeated at the top of pages */
-       BJ_ROW_BODY = 8  /* row below that heading */
+       BJ_ROW_BODY = 8, /* row below that heading */
+       /* What it is, for readers of tagged PDFs; else it is a paragraph. */
+       BJ_ROW_TITLE = 16,   /* heading of the document */
+       BJ_ROW_SECTION = 32, /* heading of a section */
+       BJ_ROW_CELLS = 64,   /* row of a table, as those of HEAD and BODY: each
+                               text is a cell */
+       BJ_ROW_ITEM = 128,   /* of a list: its mark, then its text */
+       BJ_ROW_FIGURE = 256
 };
 
 /* Make a sheet of pages.  -ENOSYS: cairo, Pango or fonts are missing. */
@@ -58,6 +65,9 @@ void bj_sheet_row(struct bj_sheet *s, double before, unsigned flags);
 
 /* Draw text; the row grows to its height, which is returned. */
 double bj_sheet_text(struct bj_sheet *s, const struct bj_sheet_text *t);
+
+/* Append to the text that readers get instead of the figure of this row. */
+void bj_sheet_figure_text(struct bj_sheet *s, struct bj_slice text);
 
 /* Draw a filled rectangle; height 0: the height of the row. */
 void bj_sheet_box(struct bj_sheet *s, double x, double y, double width,
@@ -97,6 +107,7 @@ struct bj_flow_row {
     bool begins; /* begins a page */
     size_t head; /* number + 1 of the row that is repeated above this one if it
                     is the first of a page; 0: none */
+    unsigned flags; /* of bj_sheet_row */
     /* Result: */
     unsigned page; /* from 0 */
     double y;      /* position of its upper edge on the page */

@@ -69,6 +69,17 @@ struct bj_waster {
     int64_t amount, ppm; /* ppm: used part */
 };
 
+/* What the owner of the jobs should change: the most expensive finding of jobs
+ * with the same name (statsdb/job/change.h). */
+struct bj_period_change {
+    struct bj_slice name, text,
+        line;     /* of the jobs; advice; to paste, or {0} */
+    int64_t runs; /* jobs with the finding */
+    struct bj_paid wasted;
+    int64_t cost;
+};
+enum { BJ_PERIOD_CHANGES = 3 };
+
 struct bj_period_count {
     struct bj_slice name;
     int64_t jobs;
@@ -89,6 +100,9 @@ struct bj_period {
     unsigned wasters[BJ_WASTES];
     struct bj_period_count *finding; /* after settle the most jobs first */
     size_t findings, findings_cap;
+    struct bj_period_change
+        change[BJ_PERIOD_CHANGES]; /* the caller adds them */
+    unsigned changes;
     int64_t first_day; /* since 1970-01-01 */
     unsigned days;     /* 0: no sums by day */
     struct bj_period_day day[BJ_PERIOD_DAYS];

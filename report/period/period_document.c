@@ -252,6 +252,43 @@ static void period_put_groups(const struct bj_period *p, struct bj_doc *d)
         period_put_group(p, &p->group[i], d, s);
 }
 
+/* "solve: Request 6 GPUs. 12 jobs, 61 GPU hours, 37 EUR held and not used." */
+static void period_put_changes(const struct bj_period *p, struct bj_doc *d)
+{
+    const struct bj_slice currency = bj_slice_str(p->prices.currency);
+    char n[BJ_AMOUNT_COUNT];
+    if (p->changes == 0)
+        return;
+    struct bj_doc_section *s = bj_doc_add(
+        d, BJ_DOC_ADVICE,
+        bj_local(p->changes == BJ_PERIOD_CHANGES ? "Three things to change"
+                                                 : "What to change"),
+        BJ_DOC_ITEM_COLUMNS);
+    for (unsigned i = 0; i < p->changes; i++) {
+        const struct bj_period_change *v = &p->change[i];
+        struct bj_doc_cell *row = bj_doc_row(d, s);
+        bj_buf_clean(&d->scratch,
+                     v->name.n > 0
+                         ? v->name
+                         : bj_slice_str(bj_local("Jobs without a name")));
+        bj_buf_str(&d->scratch, ": ");
+        bj_buf_clean(&d->scratch, v->text);
+        bj_buf_str(&d->scratch, " ");
+        bj_local_put(&d->scratch, v->runs == 1 ? "{%s job}" : "{%s jobs}",
+                     bj_amount_count(n, v->runs));
+        const size_t before = d->scratch.len;
+        bj_buf_str(&d->scratch, ", ");
+        bj_show_wasted(&d->scratch, &v->wasted, v->cost, currency);
+        if (d->scratch.len > before + 2)
+            bj_local_str(&d->scratch, " {held and not used}");
+        else if (!d->scratch.failed)
+            d->scratch.len = before;
+        bj_buf_str(&d->scratch, ".");
+        row[BJ_DOC_ITEM].text = bj_doc_take(d);
+        row[BJ_DOC_LINE].text = v->line;
+    }
+}
+
 void bj_period_document(const struct bj_period *p, const char *title,
                         struct bj_doc *ret)
 {
@@ -264,6 +301,7 @@ void bj_period_document(const struct bj_period *p, const char *title,
     bj_doc_row(ret, about)->text = bj_doc_take(ret);
     period_show_states(&ret->scratch, &p->all);
     bj_doc_row(ret, about)->text = bj_doc_take(ret);
+    period_put_changes(p, ret);
     period_put_totals(p, ret);
     for (int i = 0; i < BJ_WASTES; i++)
         period_put_wasters(p, (enum bj_waste)i, ret);

@@ -63,7 +63,7 @@ enum bj_form {
     BJ_SHOW_ACCOUNT,
     BJ_SHOW_PARTITION,
     BJ_SHOW_CLUSTER,
-    BJ_SHOW_NODE,
+    BJ_SHOW_NODES,    /* a list of nodes, with links to a few */
     BJ_SHOW_FINDINGS, /* names, as links to jobs with the same finding */
     BJ_SHOW_REASON,   /* reason for waiting, in words */
     BJ_SHOW_TIME,

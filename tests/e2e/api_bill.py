@@ -299,6 +299,32 @@ def of_account(site, name, account="acct1"):
     agrees("the part of a member", own[0], day[name + "-01"], until, who)
     check("only your own jobs" in plain(site.fetch(path, user(who)).body.decode()), "and the page says so")
     on_paper(site, body)
+    as_pdf(site, path, part)
+
+
+def as_pdf(site, path, part):
+    """The bill as PDF: one tagged page of A4 with the figures of the CSV."""
+    a = site.fetch(path + "&format=pdf", BOSS)
+    if a.status == 501 or not shutil.which("pdftotext"):
+        skip("the bill as PDF", "cairo, Pango or poppler-utils is not installed")
+        return
+    same((a.status, a.headers["Content-Type"]), (200, "application/pdf"), "the bill as PDF")
+    file = site.file("bill.pdf", "")
+    with open(file, "wb") as f:
+        f.write(a.body)
+    info = dict(line.split(":", 1) for line in subprocess.run(
+        ["pdfinfo", file], capture_output=True, check=True, text=True).stdout.splitlines() if ":" in line)
+    same([info[k].strip() for k in ("Pages", "Tagged")] + [info["Page size"].strip()[-4:]], ["1", "yes", "(A4)"],
+         "one tagged page")
+    text = subprocess.run(["pdftotext", "-layout", file, "-"], capture_output=True, check=True).stdout.decode()
+    total = "%.2f" % (int(float(part["month"][0]["cost"]) * 100 + 0.5) / 100)
+    check(text.count(total) >= 3 and info["Title"].strip() in text, "with account, month and total", text)
+    rows = {line.split()[0]: line.split() for line in text.split("Who used it", 1)[1].splitlines() if line.strip()}
+    same({r["name"]: rows[r["name"]][-1] for r in part["user"][:11]},
+         {r["name"]: "%.2f" % (int(float(r["cost"]) * 100 + 0.5) / 100) for r in part["user"][:11]}, "with the cost of each member")
+    same([site.fetch(path + "&format=pdf&paper=" + p, BOSS).status for p in ("letter", "a3")], [200, 400], "the paper is a choice")
+    same([site.fetch(p + "format=pdf", BOSS).status for p in ("/api/v1/jobs?", "/api/v1/usage?")], [400, 400],
+         "other tables have no PDF")
 
 
 def on_paper(site, body):

@@ -83,15 +83,22 @@ def fetch(site, target, user_name, job, all_value):
                                         urllib.parse.urlencode(params)), user(user_name))
 
 
-def column(rows, path):
-    """The values that the JSONPath $.data[*].KEY finds; rows without the key are left out."""
-    key = re.fullmatch(r"\$\.data\[\*\]\.(\w+)", path).group(1)
-    return [r[key] for r in rows if key in r]
+def rows_of(data, path):
+    """The rows of a JSONPath: $.data[*].KEY, $.data.LIST[*].KEY, or the object $.data.OBJECT.KEY."""
+    inner = re.fullmatch(r"\$\.data(?:\.(\w+))?(?:\[\*\])?\.\w+", path).group(1)
+    rows = data[inner] if inner else data
+    return rows if isinstance(rows, list) else [rows]
+
+
+def column(data, path):
+    """The values that a JSONPath finds; rows without the key are left out."""
+    key = path.rpartition(".")[2]
+    return [r[key] for r in rows_of(data, path) if key in r]
 
 
 def fields_fit(where, target, a):
     lengths = {len(column(a.data, f["jsonPath"])) for f in target["fields"]}
-    if lengths != {len(a.data)}:
+    if lengths != {len(rows_of(a.data, target["fields"][0]["jsonPath"]))}:
         return check(False, where + ": fields of one length", lengths)
     for f in target["fields"]:
         kinds = {"number": (int, float), "time": (int, float), "string": str,
@@ -234,14 +241,15 @@ def as_jsonapi(x):
     if "infinityQuery" in x:
         x = x["infinityQuery"]
     if x.get("source") == "url":
-        assert (x["type"], x["parser"], x["format"], x["root_selector"], x["url_options"]["method"]) \
-            == ("json", "backend", "table", "data", "GET")
+        assert (x["type"], x["parser"], x["format"], x["url_options"]["method"]) == ("json", "backend", "table", "GET")
+        assert x["root_selector"] in ("data", "data.advice", "data.verdict")
+        rows = "$." + x["root_selector"] + ("" if x["root_selector"] == "data.verdict" else "[*]")
         return {"refId": x["refId"], "datasource": x["datasource"], "urlPath": x["url"],
                 "cacheDurationSeconds": 0,
                 "params": [[p["key"], p["value"].replace("${__from:date:seconds}", "$__unixEpochFrom()")
                             .replace("${__to:date:seconds}", "$__unixEpochTo()")]
                            for p in x["url_options"]["params"]],
-                "fields": [{"jsonPath": "$.data[*]." + c["selector"], "name": c["text"],
+                "fields": [{"jsonPath": rows + "." + c["selector"], "name": c["text"],
                             "type": KINDS[c["type"]]} for c in x["columns"]]}
     return {k: as_jsonapi(v) for k, v in x.items()}
 

@@ -295,7 +295,7 @@ def find(site):
     node = site.db().execute("SELECT name FROM host").fetchone()[0]
     for q, path in ((job["jobid"], "jobs/" + job["jobid"]), (site.key, "jobs/" + urllib.parse.quote(site.key, safe="")),
                     (" user3 ", "users/user3"), (job["account"], "accounts/" + job["account"]),
-                    (job["partition"], "jobs?partition=" + job["partition"]), (node, "jobs?node=" + node),
+                    (job["partition"], "jobs?partition=" + job["partition"]), (node, "nodes/" + node),
                     ("user4", "jobs?name=user4"), ("", "jobs"), ("a&b=<c>", "jobs?name=a%26b%3D%3Cc%3E"),
                     ("x\r\nSet-Cookie: a=b", "jobs?name=x%0D%0ASet-Cookie%3A%20a%3Db")):
         same(to(q), (303, path), "the field finds " + repr(q))

@@ -105,8 +105,17 @@ def staff(site):
     found = fetch(site, "/api/v1/findings?running=1", "boss").data
     same([(f["jobid"], f["since_ms"], f["action"]) for f in found], [(str(number), (site.now - 7200) * 1000, "warn, dry run")],
          "findings on running jobs by the API")
-    users = fetch(site, "/api/v1/usage?group_by=user&sort=cpu_unused_hours", "boss").data[:10]
-    check(all(u["user"] in page.text for u in users), "users with the most unused core hours")
+    body = fetch(site, "/support", "boss").body.decode()
+    users = fetch(site, "/api/v1/usage?group_by=user&sort=gpu_unused_hours&from=%d" % (site.now - 7 * 86400), "boss").data
+    talk = table(body, "Who to talk to</h2>")
+    first = max(users, key=lambda u: (u["gpu_unused_hours"] or -1, u["cpu_unused_hours"] or -1))
+    same((list(talk)[1], len(talk)), (first["user"], 1 + min(10, len(users))), "who left the most unused comes first")
+    check(all(abs(float(talk[u["user"]][3].replace(",", "")) - u["cpu_unused_hours"]) <= max(1, u["cpu_unused_hours"] / 100)
+              for u in users if u["user"] in talk and u["cpu_unused_hours"] is not None), "with the unused CPU hours", talk, users)
+    lost = [site.db().execute("SELECT count(*) FROM job_v WHERE end_sec >= ? AND state = ?", (site.now - 7 * 86400, s)).fetchone()[0]
+            for s in ("oom", "timeout")]
+    check("%d out of memory, %d at the time limit" % tuple(lost) in body, "jobs that lost their result", lost)
+    check(">1<div class=\"sub\">of " in body, "one running job has a finding")
     check(all(("support" in Page(fetch(site, "/jobs", w).body.decode()).links) == sees for w, sees in
               (("boss", True), ("user2", True), ("user3", False))),
           "users who see other users' jobs have a link to the page")
@@ -189,7 +198,24 @@ def nodes(site):
     same((listed["slow0"][:2], listed["fast2"][0], listed["fast3"][0]), (["Full", "64 of 64"], "Partly used", "Not known"),
          "state and held CPUs")
     check("0" not in listed["fast3"][1] + listed["fast3"][2], "what is not known of a node is not 0", listed["fast3"])
+    fake.grid += [({"bj": "reason", "node": "fast1", "state": "fan <b>2"}, 1), ({"bj": "gpus", "node": "fast2"}, 4)]
+    asked = "batchjob_cluster_reason_node_info"
+    a = fetch(site, "/nodes?show=out", "boss")
+    check_page("nodes out of service", a)
+    same({n: r[0] for n, r in table(a.body.decode(), '<h2>Nodes</h2>').items() if n != "Node"},
+         {"fast1": "Out of service idle+drain: fan <b>2".replace("<", "&lt;").replace(">", "&gt;")},
+         "only nodes out of service, with the reason")
+    check(asked in fake.query, "admins see the reasons", fake.query)
+    same(set(table(fetch(site, "/nodes?show=gpus", "boss").body.decode(), '<h2>Nodes</h2>')) - {"Node"}, {"fast2"},
+         "only nodes with GPUs")
+    body = fetch(site, "/nodes?show=worst", "boss").body.decode()
+    check("slow0" in table(body, "Worst nodes") and "As a list" not in body, "only the worst nodes")
+    tabs = re.findall(r'<a[^>]*>([^<]*)<b>([\d,]+)</b>', body.split('<ul class="tabs">')[1].split("</ul>")[0].replace(" <b>", "<b>"))
+    same([int(n.replace(",", "")) for t, n in tabs if t in ("Out of service", "With GPUs")], [1, 1], "tabs have the numbers of nodes")
+    same(fetch(site, "/nodes?show=bad", "boss").status, 400, "an unknown choice of nodes is refused")
+    fake.grid = [g for g in fake.grid if g[0]["bj"] not in ("reason", "gpus")]
     own = table(fetch(site, "/nodes", "user3").body.decode(), "As a list")
+    check(asked not in fake.query, "others do not see the reasons", fake.query)
     mine = {}
     for nodelist, state, who in rows:
         for n in nodelist.split(",") if who == "user3" else ():
@@ -202,6 +228,11 @@ def nodes(site):
     rows_of = table(body, "Jobs on this node")
     check("Serious" in body and "<h2>Slow</h2>" in body and len(rows_of) == 3, "its verdict and jobs", list(rows_of))
     check("CPUs" in body and "busy: 20 on average" in body and "Power" in body, "its curves")
+    fake.grid += [({"bj": "reason", "node": "slow0", "state": "fan <b>2"}, 1)]
+    body = fetch(site, "/nodes/slow0", "boss").body.decode()
+    same([r[1] for r in table(body, "State, 7 days</h2>").values()], ["Reason", "fan &lt;b&gt;2"],
+         "changes of its state have the reason")
+    del fake.grid[-1]
     a = fetch(site, "/nodes/slow0", "user3" if mine.get("slow0") else "newcomer")
     check(a.status == 200 and (mine.get("slow0") or "No jobs that you may see" in a.body.decode()), "others do not see its jobs")
     a = fetch(site, "/nodes/" + urllib.parse.quote('x"} or up{a="'), "boss")
@@ -252,6 +283,23 @@ def queue(site):
     check(abs(sum(int(r[-1].replace(",", "")) for k, r in waits.items() if k != "Wait") - len(started)) <= 2
           and abs(int(waits["below 1 minute"][-1].replace(",", "")) - sum(w < 60 for w in started)) <= 2,
           "the distribution of waits has all jobs that started", waits, len(started))
+    job, number = jobs[4]  # waits for resources
+    partition, = site.db().execute("SELECT (SELECT name FROM partition WHERE id = j.partition) FROM job AS j WHERE id = ?",
+                                   (job,)).fetchone()
+    longer = sorted(max(0, w) for w, in site.db().execute(
+        "SELECT start - coalesce(eligible, nullif(submit, 0)) FROM job AS j WHERE start >= ? AND start <= ? AND"
+        " partition = (SELECT id FROM partition WHERE name = ?)", (site.now - 7 * 86400, time.time(), partition)) if w is not None)
+    with contextlib.closing(sqlite3.connect(site.store)) as db, db:  # it has waited as long as half of the others
+        age = longer[len(longer) // 2]
+        db.execute("UPDATE job SET eligible = ? WHERE id = ?", (int(time.time()) - age, job))
+    site.refresh()
+    rows = {r.split(" ")[-1]: v for r, v in table(fetch(site, "/queue", "boss").body.decode(), "Waiting jobs</h2>").items()}
+    left = [w - age for w in longer if w >= age]
+    got = re.fullmatch(r"in about (\d\d):(\d\d):(\d\d)", rows[str(number)][-1])
+    seconds = sum(int(x) * y for x, y in zip(got.groups(), (3600, 60, 1))) if got else None
+    check(got and min(left) <= seconds <= max(left) and abs(sorted(left)[len(left) // 2] - seconds) <= 600,
+          "the estimate is what half of the jobs waited longer", rows[str(number)], sorted(left)[len(left) // 2])
+    same(rows[str(jobs[2][1])][-1], "&ndash;", "a job that waits for a limit has no estimate")
     mine = fetch(site, "/queue", "newcomer").body.decode()
     check("verdict bad" not in mine and "You have no waiting jobs" in mine, "users see their own waiting jobs only")
 

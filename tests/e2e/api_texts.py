@@ -31,7 +31,7 @@ EXCEPT = re.compile("^(?:" + "|".join((
     r"measured|recorded|estimated|calculated|at|least|nodes|scheduler|prometheus|prices",  # quality, source
     r"(?:--|#SBATCH|-l|/|[a-z_]+=|https?:).*",  # options, paths, links
     r"\d.*|[A-Z][a-z]{2} \d+",  # numbers and dates
-    r"x+",  # a long name, cut
+    r"x+\u2026?",  # a long name, cut
     r"Priority|None|Resources",  # the scheduler's reasons
     r"warn|cancel|dry|run|done",  # actions
     r".*@.*",  # addresses

@@ -432,6 +432,13 @@ def digest(site):
     want = acct(site, "--ascii", "--user=anna", "--since=" + first, "--until=" + end)
     n = len(want.splitlines()) - 1
     check(n > 20, "there are jobs to report on", want)
+    todo, rest = text.split("What to change\n", 1)[1].split("\n\n", 1)
+    todo = " ".join(todo.split())
+    check("#SBATCH --gres=gpu:h100:1" in todo and "1 of 2 GPUs were never used. 1 job, " in todo
+          and "GPU hours held and not used." in todo, "a digest begins with what to change", todo)
+    check("#SBATCH --gres=gpu:h100:1" in acct(site, "--ascii", "1001"), "as the report of the job says it")
+    check("What to change" in page and "<code>#SBATCH --gres=gpu:h100:1</code>" in page, "also in HTML", page)
+    text = text.split("What to change\n", 1)[0] + rest
     same(text.splitlines()[1:n + 1], want.splitlines()[1:], "a digest contains the report of the jobs")
     shown = plain_text(page)
     figures = re.findall(r"[\d.]+ (?:%|h\b|kWh)", want.split("most unused")[0])

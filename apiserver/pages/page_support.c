@@ -108,7 +108,7 @@ static int support_read_changes(struct bj_call *c, const struct bj_params *p,
         r = bj_query_scope(&q, c, p, "j");
     if (r == 0)
         r = bj_query_between(&q, c, "j.at", &time);
-    bj_query_sql(&q, BJ_CHANGES_ORDER);
+    bj_query_sql(&q, BJ_CHANGES_ORDER_ALL);
     if (r == 0)
         r = bj_query_open(&q, c->reader, &st, &c->err);
     if (r == 0)
@@ -375,6 +375,9 @@ static int put_people(struct bj_call *c, const struct support *s)
                       "<p class=\"small mute\">{The most unused in the last "
                       "7 days first, as far as the use is known; a grey bar: "
                       "it is known for less than half.}</p>");
+        if (s->changes.cut)
+            bj_local_html(b, "<p class=\"small\">{There are too many findings "
+                             "to read; choose a partition.}</p>");
     }
     bj_widget_card_end(b);
     return r;

@@ -805,6 +805,7 @@ const char *const bj_local_texts[] = {
     "CPU hours not used, 7 days",
     "Running now, most serious first",
     "Who to talk to",
+    "There are too many findings to read; choose a partition.",
     "Findings of the last 7 days",
     "Not used",
     "used of",

@@ -147,6 +147,32 @@ static void test_gaps(void **state)
     bj_buf_free(&b);
 }
 
+/* Marks are lines across the values, with their texts above; outside the time
+ * there are none. */
+static void test_marks(void **state)
+{
+    const double used[POINTS] = {1, 2, 3, 2};
+    struct bj_buf b = {0};
+    (void)state;
+    struct bj_chart k = chart(used, NULL, BJ_CHART_PLAIN);
+    k.mark[0] = (struct bj_chart_mark){START + 2700, "Out of <memory>", true};
+    k.mark[1] = (struct bj_chart_mark){START, "Step 0", false};
+    k.mark[2] = (struct bj_chart_mark){START + 5401, "late", false};
+    k.mark[3] = (struct bj_chart_mark){START - 1, "early", false};
+    k.marks = 4;
+    const char *page = drawn(&b, &k, false);
+    has(page, "<path class=\"m bad\" d=\"M500 0V100\"/>");
+    has(page, "<path class=\"m\" d=\"M0 0V100\"/>");
+    has(page, "<text class=\"m bad\" x=\"50%\" y=\"13\" text-anchor="
+              "\"middle\">Out of &lt;memory&gt;</text>");
+    has(page, "text-anchor=\"start\">Step 0</text>");
+    has(page,
+        "used: 2 on average, at most 3. Out of &lt;memory&gt;: 00:45:00.");
+    assert_null(strstr(page, ">late<"));
+    assert_null(strstr(page, ">early<"));
+    bj_buf_free(&b);
+}
+
 /* A chart with only a limit has no values, and names are escaped. */
 static void test_names(void **state)
 {
@@ -206,7 +232,7 @@ int main(void)
         cmocka_unit_test(test_amounts), cmocka_unit_test(test_axes),
         cmocka_unit_test(test_percent), cmocka_unit_test(test_gaps),
         cmocka_unit_test(test_names),   cmocka_unit_test(test_size),
-        cmocka_unit_test(test_strip),
+        cmocka_unit_test(test_strip),   cmocka_unit_test(test_marks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

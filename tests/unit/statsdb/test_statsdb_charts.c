@@ -291,6 +291,8 @@ static void test_json(void **state)
     c.chart[0] = chart(BJ_CHART_BYTES, v, 3);
     c.chart[0].line[1] = (struct bj_chart_line){"limit \"x\"\n", limit, true};
     c.chart[0].lines = 2;
+    c.chart[0].mark[0] = (struct bj_chart_mark){1700000042, "killed\n", true};
+    c.chart[0].marks = 1;
     c.chart[1] = chart(BJ_CHART_PERCENT, limit, 3);
     c.chart[1].kind = BJ_CHART_ROWS;
     c.chart[1].of = BJ_SLICE("each GPU");
@@ -304,6 +306,11 @@ static void test_json(void **state)
                 k->line[0].value[1] != k->line[0].value[1]);
     assert_string_equal(k->line[1].name, "limit \"x\"?");
     assert_true(k->line[1].limit && k->unit == BJ_CHART_BYTES);
+    assert_int_equal(k->marks, 1);
+    assert_int_equal(k->mark[0].at, 1700000042);
+    assert_string_equal(k->mark[0].text, "killed?");
+    assert_true(k->mark[0].bad);
+    assert_int_equal(back.chart[1].marks, 0);
     assert_int_equal(back.chart[1].kind, BJ_CHART_ROWS);
     assert_int_equal(back.chart[1].all, 64);
     bj_charts_free(&back);
@@ -325,6 +332,8 @@ static void test_bad_json(void **state)
         "{\"charts\":[{\"title\":\"x\",\"kind\":\"cake\",\"unit\":\"count\","
         "\"start_ms\":0,\"from_ms\":0,\"step_sec\":1,\"lines\":[]}]}",
         HEAD "{\"name\":\"a\"}]}]}",
+        HEAD "],\"marks\":[{\"text\":\"a\"}]}]}",
+        HEAD "],\"marks\":[{\"at_ms\":-1,\"text\":\"a\"}]}]}",
         HEAD "{\"name\":\"a\",\"values\":[1]},{\"name\":\"a\",\"values\":[]}"
              "]}]}",
     };
@@ -400,6 +409,39 @@ static void test_hostile(void **state)
         }
 }
 
+/* A mark is drawn on a sheet, too; one outside the time is not. */
+static void test_marks(void **state)
+{
+    const double v[] = {1, 2, 3};
+    struct bj_chart k = chart(BJ_CHART_BYTES, v, 3);
+    struct bj_buf png[3] = {{0}};
+    const struct bj_chart_place place = {10, 10, 580, 12};
+    (void)state;
+    k.start = k.from;
+    for (unsigned i = 0; i < 3; i++) {
+        struct bj_sheet *s = NULL;
+        struct bj_err err = {0};
+        k.marks = i > 0;
+        /* Both are 0 s after the start for the summary. */
+        k.mark[0] = (struct bj_chart_mark){i == 1 ? k.from : k.from - 1,
+                                           "Out of memory", true};
+        int r = bj_sheet_new_image(600, 400, 1, &s, &err);
+        if (r == -ENOSYS)
+            skip();
+        assert_int_equal(r, 0);
+        bj_sheet_row(s, 0, 0);
+        bj_chart_draw(s, &place, &k);
+        assert_int_equal(bj_sheet_write_png(s, &png[i], &err), 0);
+        bj_sheet_free(s);
+    }
+    assert_true(png[0].len != png[1].len ||
+                memcmp(png[0].p, png[1].p, png[0].len) != 0);
+    assert_true(png[1].len != png[2].len ||
+                memcmp(png[1].p, png[2].p, png[1].len) != 0);
+    for (unsigned i = 0; i < 3; i++)
+        bj_buf_free(&png[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -407,6 +449,7 @@ int main(void)
         cmocka_unit_test(test_gpus),     cmocka_unit_test(test_many_nodes),
         cmocka_unit_test(test_days),     cmocka_unit_test(test_json),
         cmocka_unit_test(test_bad_json), cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_marks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

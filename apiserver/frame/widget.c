@@ -145,20 +145,6 @@ void bj_widget_bar(struct bj_buf *b, enum bj_look look, bool is_partial,
     bj_buf_str(b, "</span>");
 }
 
-void bj_widget_parts(struct bj_buf *b, const struct bj_widget_part *part,
-                     unsigned parts)
-{
-    double at = 0;
-    bj_buf_printf(b, "<svg class=\"bar big\" %s", bar_frame);
-    for (unsigned i = 0; i < parts; i++) {
-        bj_buf_printf(
-            b, "<rect x=\"%.4g\" width=\"%.4g\" height=\"1\" class=\"%s\"/>",
-            at, part[i].percent, part[i].class);
-        at += part[i].percent;
-    }
-    bj_buf_str(b, "</svg>");
-}
-
 /* --- strips ----------------------------------------------------------------*/
 
 /* The levels of use: idle while held, then four steps. */

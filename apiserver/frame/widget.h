@@ -56,15 +56,6 @@ void bj_widget_table_end(struct bj_buf *b); /* also ends <tbody> */
 void bj_widget_bar(struct bj_buf *b, enum bj_look look, bool is_partial,
                    double percent);
 
-/* Append a bar of parts in percent, in the classes of the style sheet ("", "b1"
- * partly, "b2" idle, "b3" out of service). */
-struct bj_widget_part {
-    double percent;
-    const char *class;
-};
-void bj_widget_parts(struct bj_buf *b, const struct bj_widget_part *part,
-                     unsigned parts);
-
 /* Append the strip of a map: the use in percent at n times; NaN: nothing was
  * held, or it is not known. */
 void bj_widget_strip(struct bj_buf *b, const double *percent, unsigned n);

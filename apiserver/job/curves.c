@@ -345,7 +345,7 @@ static void map_put_row(struct bj_buf *b, const struct bj_series_work *w,
 /* The times since the start, below the rows. */
 static void map_put_axis(struct bj_buf *b, const struct bj_series_work *w)
 {
-    enum { TICKS = 6 };
+    enum { TICKS = 4 };
     struct bj_chart_tick tick[BJ_CHART_TICKS];
     const unsigned n =
         bj_chart_times(0, (int64_t)w->s.points * w->s.step, TICKS, tick);
@@ -380,8 +380,14 @@ static void put_map(struct bj_buf *b, const struct bj_series_work *w,
     for (unsigned i = 0; i < n; i++)
         map_put_row(b, w, &row[i]);
     map_put_axis(b, w);
+    bj_buf_str(b, "</tbody></table>\n");
+}
+
+/* What the levels of maps mean. */
+static void put_map_key(struct bj_buf *b)
+{
     bj_local_html_str(
-        b, "</tbody></table><p class=\"key\"><span class=\"k sq ui\">{idle}"
+        b, "<p class=\"key\"><span class=\"k sq ui\">{idle}"
            "</span><span class=\"k sq u1\">{below 25 %}</span><span "
            "class=\"k sq u2\">{25 to 50 %}</span><span class=\"k sq u3\">{50 "
            "to 75 %}</span><span class=\"k sq u4\">{75 % and more}</span>{A "
@@ -443,6 +449,8 @@ void bj_curves_put(struct bj_buf *b, const struct bj_curves *k)
             shown[i] = k->work[parts[i]];
             put_multiple_map(b, shown[i]);
         }
+    if (shown[0] || shown[1])
+        put_map_key(b);
     curves_put_job(b, k);
     for (unsigned i = 0; i < 2; i++)
         if (shown[i])

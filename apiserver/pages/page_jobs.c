@@ -249,12 +249,13 @@ static bool has_costly_filter(const struct bj_params *p)
            p->given[BJ_PARAM_JOB];
 }
 
-/* Count the jobs of the list by state, the first of all states; -1: not
- * counted, because that would take long. */
+enum { COUNTED_MAX = 20000, NOT_COUNTED = -1, MORE = -2 };
+
+/* Count the jobs of the list by state, the first of all states.  NOT_COUNTED,
+ * as it would take long, or MORE than COUNTED_MAX in all. */
 static int count_states(struct bj_call *c, const struct bj_params *p,
                         int64_t ret[BJ_STATES])
 {
-    enum { COUNTED_MAX = 20000 };
     const int64_t from = p->number[BJ_PARAM_FROM];
     const struct bj_filter_time time = {
         from - (int64_t)(c->worker->conf->longest_usec / 1000000),
@@ -286,8 +287,8 @@ static int count_states(struct bj_call *c, const struct bj_params *p,
     }
     bj_query_free(&q);
     ret[0] = n;
-    if (!st || n > COUNTED_MAX)
-        memset(ret, 0xff, BJ_STATES * sizeof(*ret));
+    for (unsigned i = 0; i < BJ_STATES && (!st || n > COUNTED_MAX); i++)
+        ret[i] = st ? MORE : NOT_COUNTED;
     return r;
 }
 
@@ -299,12 +300,11 @@ static void jobs_link(struct bj_call *c, unsigned except, struct bj_buf *ret)
     bj_page_args(ret, c, except | BJ_BIT(BJ_PARAM_CURSOR));
 }
 
-static int put_tabs(struct bj_call *c, const struct bj_params *p)
+static void put_tabs(struct bj_call *c, const struct bj_params *p,
+                     const int64_t n[BJ_STATES])
 {
     struct bj_buf *b = &c->reply->body, link = {0};
     const struct bj_slice now = bj_params_text(p, BJ_PARAM_STATE);
-    int64_t n[BJ_STATES];
-    int r = count_states(c, p, n);
     bj_buf_str(b, "<ul class=\"tabs\">");
     for (size_t i = 0; i < TABS; i++) {
         const bool is_current = bj_slice_eq(now, bj_slice_str(tabs[i].state)) ||
@@ -320,7 +320,6 @@ static int put_tabs(struct bj_call *c, const struct bj_params *p)
     bj_buf_str(b, "</ul>\n");
     b->failed |= link.failed;
     bj_buf_free(&link);
-    return r;
 }
 
 /* The filters that are set, each with a link that removes it. */
@@ -455,7 +454,8 @@ static int jobs_put_list(struct bj_call *c, const struct bj_params *p,
                               : p->given[BJ_PARAM_JOB]
                                   ? "You have no job with this id."
                                   : "No jobs found in this time.");
-    put_count(&c->reply->body, end);
+    if (list->number[BJ_PARAM_TOTAL])
+        put_count(&c->reply->body, end);
     bj_buf_slice(&c->reply->body, (struct bj_slice){rows.p, rows.len});
     c->reply->body.failed |= rows.failed || link.failed;
     bj_buf_free(&rows);
@@ -526,6 +526,7 @@ static int on_jobs(struct bj_call *c)
     struct bj_params p, list;
     struct bj_jobs_end end = {0};
     const char *columns[COLUMNS + 1];
+    int64_t n[BJ_STATES];
     static const char *const started[] = {"running", "suspended", "ended"};
     int r = bj_params_read(c, JOBS, &p);
     if (r != 0)
@@ -537,8 +538,6 @@ static int on_jobs(struct bj_call *c)
     list = p;
     if (list.given[BJ_PARAM_LIMIT] && list.number[BJ_PARAM_LIMIT] > ROWS_MAX)
         list.number[BJ_PARAM_LIMIT] = ROWS_MAX;
-    list.given[BJ_PARAM_TOTAL] = true;
-    list.number[BJ_PARAM_TOTAL] = 1;
     choose_columns(c, &p, columns);
     r = bj_page_fields(c, &list, columns);
     if (r == 0)
@@ -552,12 +551,25 @@ static int on_jobs(struct bj_call *c)
         return r;
     bj_page_open(c, bj_local(bj_page_sees_others(c) ? "Jobs" : "My jobs"), "");
     r = jobs_put_form(c, &p);
-    bj_buf_str(&c->reply->body, "<section class=\"card\">");
     if (r == 0)
-        r = put_tabs(c, &p);
+        r = count_states(c, &p, n);
+    if (r != 0)
+        return r;
+    bj_buf_str(&c->reply->body, "<section class=\"card\">");
+    put_tabs(c, &p, n);
+    /* The tabs have counted a list without states. */
+    list.given[BJ_PARAM_TOTAL] = true;
+    list.number[BJ_PARAM_TOTAL] = !is_apart(&p) || n[0] == NOT_COUNTED;
     put_chips(c, &p);
     if (r == 0 && is_apart(&p) && !p.given[BJ_PARAM_CURSOR])
         r = put_waiting(c, &p);
+    end.total = NOT_COUNTED;
+    if (!list.number[BJ_PARAM_TOTAL])
+        put_count(&c->reply->body,
+                  &(struct bj_jobs_end){
+                      .at_least = n[0] == MORE,
+                      .total = n[0] == MORE ? COUNTED_MAX
+                                            : n[0] - n[BJ_STATE_PENDING]});
     if (r == 0)
         r = jobs_put_list(c, &p, &list, columns, &end);
     put_next(c, &p, &end);

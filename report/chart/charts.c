@@ -80,6 +80,24 @@ double *bj_chart_values(const struct bj_samples *s, unsigned group,
     return ret;
 }
 
+/* At its start a job fills only a part of the window of a rate, which would
+ * rise from 0 there: until the window is full the rate is not known.  Of a job
+ * of a few windows it is kept. */
+static double *charts_values(const struct bj_samples *s, unsigned group,
+                             unsigned metric, int64_t start, struct bj_arena *a)
+{
+    enum { WINDOWS = 4 };
+    double *ret = bj_chart_values(s, group, metric, a);
+    const bool rate =
+        strstr(bj_series_metrics[s->metric[metric]].promql, "rate(");
+    if (!ret || !rate || start < 0 || s->to - start < WINDOWS * s->window)
+        return ret;
+    for (unsigned i = 0;
+         i < s->points && s->from + i * s->step < start + s->window; i++)
+        ret[i] = __builtin_nan("");
+    return ret;
+}
+
 static unsigned metric_at(const struct bj_samples *s, const char *name)
 {
     unsigned i = 0;
@@ -113,7 +131,7 @@ bool bj_chart_make(const struct bj_samples *s, unsigned group,
         if (at == s->metrics)
             continue;
         const struct bj_series_metric *m = &bj_series_metrics[s->metric[at]];
-        double *value = bj_chart_values(s, group, at, a);
+        double *value = charts_values(s, group, at, start, a);
         if (!value)
             return false;
         k->unit = bj_chart_unit_of(m);
@@ -279,7 +297,7 @@ bool bj_charts_add_rows(struct bj_charts *c, const struct bj_samples *s,
         bj_local(s->by == BJ_SERIES_GPU ? "each GPU" : "each node"));
     k.all = s->groups > n ? s->groups : 0;
     for (unsigned i = 0; i < n; i++) {
-        double *value = bj_chart_values(s, group[i], at, &c->arena);
+        double *value = charts_values(s, group[i], at, start, &c->arena);
         if (value)
             k.line[k.lines++] = (struct bj_chart_line){
                 charts_name_of(c, &s->group[group[i]]), value, false};

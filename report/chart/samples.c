@@ -39,11 +39,11 @@ int bj_samples_query(struct bj_samples *s, const struct bj_series_job *job,
                      struct bj_err *err)
 {
     struct bj_buf selector = {0};
-    int64_t window = 4 * scrape_sec;
+    s->window = 4 * scrape_sec > s->step ? 4 * scrape_sec : s->step;
     bj_series_selector(&selector, job);
     bj_series_query(query, s->metric, s->metrics,
                     (struct bj_slice){selector.p, selector.len}, s->by,
-                    window > s->step ? window : s->step);
+                    s->window);
     bj_buf_put(query, "", 1);
     int r = selector.failed || query->failed
                 ? bj_err_set(err, -ENOMEM, "series")

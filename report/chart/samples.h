@@ -28,6 +28,7 @@ struct bj_samples {
     unsigned char metric[BJ_SERIES_METRICS]; /* in bj_series_metrics */
     unsigned metrics;
     int64_t from, to, step; /* seconds */
+    int64_t window; /* seconds over which rates are taken; 0: not queried */
     unsigned points;
     struct bj_samples_group group[BJ_SAMPLES_GROUPS];
     unsigned groups;

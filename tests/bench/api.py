@@ -215,7 +215,7 @@ def main():
     a.add_argument("--store")
     a.add_argument("--pages", action="store_true", help="only the pages")
     a = a.parse_args()
-    if not shutil.which("wrk"):
+    if not a.pages and not shutil.which("wrk"):
         sys.exit("wrk is not installed")
     folder = tempfile.mkdtemp(prefix="bj-bench-api-")
     try:

@@ -158,6 +158,34 @@ static void test_job(void **state)
     end(&r);
 }
 
+/* A rate over a window that began before the job is not known; of a job that is
+ * shorter than four windows it is shown. */
+static void test_window(void **state)
+{
+    static const struct {
+        int64_t window;
+        bool known[3]; /* of the rate */
+    } cases[] = {{30, {false, true, true}}, {40, {true, true, true}}};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct reply r;
+        struct bj_charts c = {.charts = 0};
+        begin(&r, BJ_SERIES_JOB);
+        r.s->window = cases[i].window;
+        assert_int_equal(series(&r, "{\"bj\":\"cpus_used\"}", ALL("2")), 0);
+        assert_int_equal(series(&r, "{\"bj\":\"memory_bytes\"}", ALL("3")), 0);
+        assert_true(bj_charts_add(&c, r.s, &unknown));
+        assert_int_equal(c.charts, 2);
+        for (unsigned p = 0; p < 3; p++) {
+            assert_int_equal(bj_chart_known(c.chart[0].line[0].value[p]),
+                             cases[i].known[p]);
+            assert_true(bj_chart_known(c.chart[1].line[0].value[p]));
+        }
+        bj_charts_free(&c);
+        end(&r);
+    }
+}
+
 /* Eight GPUs, two of them idle: a row for each, named by their numbers and in
  * their order, replaces the mean. */
 static void test_gpus(void **state)
@@ -445,11 +473,11 @@ static void test_marks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_axis),     cmocka_unit_test(test_job),
-        cmocka_unit_test(test_gpus),     cmocka_unit_test(test_many_nodes),
-        cmocka_unit_test(test_days),     cmocka_unit_test(test_json),
-        cmocka_unit_test(test_bad_json), cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_marks),
+        cmocka_unit_test(test_axis),       cmocka_unit_test(test_job),
+        cmocka_unit_test(test_window),     cmocka_unit_test(test_gpus),
+        cmocka_unit_test(test_many_nodes), cmocka_unit_test(test_days),
+        cmocka_unit_test(test_json),       cmocka_unit_test(test_bad_json),
+        cmocka_unit_test(test_hostile),    cmocka_unit_test(test_marks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -156,6 +156,13 @@ static void put_missing(struct bj_buf *b, const char *const *title, unsigned n)
     bj_buf_str(b, n > 0 ? ".</p>\n" : "");
 }
 
+/* Is it a chart with the marks of the job? */
+static bool curves_has_marks(const struct bj_chart_plan *p)
+{
+    return strcmp(p->metric[0], "cpus_used") == 0 ||
+           strcmp(p->metric[0], "memory_bytes") == 0;
+}
+
 static void curves_put_job(struct bj_buf *b, const struct bj_curves *c)
 {
     const struct bj_series_work *w = c->work[BJ_SERIES_JOB];
@@ -172,6 +179,10 @@ static void curves_put_job(struct bj_buf *b, const struct bj_curves *c)
             continue;
         }
         bj_chart_add_allocated(&k, p, &c->job, &arena);
+        if (curves_has_marks(p)) {
+            memcpy(k.mark, c->mark, sizeof(k.mark));
+            k.marks = c->marks;
+        }
         if (bj_chart_has_values(&k))
             bj_chart_figure(b, &k);
         else if (n < BJ_CHARTS && (gpus || strncmp(p->title, "GPU", 3) != 0))

@@ -14,6 +14,9 @@ struct bj_curves {
     int result[BJ_CURVES];                  /* results of bj_series_fetch */
     bool running;
     struct bj_charts_job job; /* set by bj_curves_prepare */
+    /* what happened to the job, for its CPUs and memory; texts must stay */
+    struct bj_chart_mark mark[BJ_CHART_MARKS];
+    unsigned marks;
 };
 
 /* The values of a job for its charts. */

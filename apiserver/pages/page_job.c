@@ -29,6 +29,7 @@ struct job_page {
     struct bj_buf parts;   /* its tables of nodes, GPUs and what they used */
     struct bj_buf details; /* HTML of the end of the page */
     bool live;             /* reload the page at intervals */
+    bool is_oom;           /* it ended because it ran out of memory */
     const char *no_curves; /* the reason if there are no charts; NULL: there are
                               charts */
 };
@@ -731,6 +732,7 @@ static void job_take_row(void *ctx, const struct bj_cells *row)
 {
     struct job_filling *f = ctx;
     struct job_page *g = f->g;
+    g->is_oom = bj_slice_eq(job_text_of(row, "state"), BJ_SLICE("oom"));
     job_put_title(f->c, g, row);
     bj_widget_card(&g->details, "Accounting", NULL, NULL);
     bj_page_list(&g->details, detail_columns, row, "No values found.");
@@ -751,16 +753,73 @@ static const char *const step_columns[] = {"step",
                                            "memory_task_peak_bytes",
                                            NULL};
 
+/* Mark the time of the curves when something happened. */
+static void job_mark(struct job_page *g, int64_t at, struct bj_slice text,
+                     bool bad)
+{
+    struct bj_curves *k = &g->curves;
+    const struct bj_slice copy = bj_arena_copy(&g->arena, text);
+    if (k->marks < BJ_CHART_MARKS && copy.p)
+        k->mark[k->marks++] =
+            (struct bj_chart_mark){.at = at, .text = copy.p, .bad = bad};
+}
+
+struct job_steps {
+    struct job_page *g;
+    struct bj_page_table *table;
+    void (*take)(void *table, const struct bj_cells *row);
+    unsigned marked;
+    bool oom; /* one ran out of memory */
+};
+
+/* Append a step; one that began later than the job, or ran out of memory, is
+ * marked in the curves. */
+static void job_take_step(void *ctx, const struct bj_cells *row)
+{
+    enum { STEPS_MARKED = 6, LATER_SEC = 60 };
+    struct job_steps *s = ctx;
+    struct job_page *g = s->g;
+    const struct bj_cell *start = bj_cells_get(row, "start");
+    const struct bj_slice step = job_text_of(row, "step");
+    const int64_t elapsed = job_cell(row, "elapsed_seconds");
+    s->take(s->table, row);
+    if (bj_cell_is_empty(start) || start->kind != BJ_CELL_TIME || step.n == 0)
+        return;
+    if (bj_slice_eq(job_text_of(row, "state"), BJ_SLICE("oom")) &&
+        elapsed != BJ_SQL_NULL) {
+        job_mark(g, start->number + elapsed,
+                 bj_slice_str(bj_local("out of memory")), true);
+        s->oom = true;
+    }
+    if (step.p[0] < '0' || step.p[0] > '9' || s->marked == STEPS_MARKED ||
+        start->number < g->f.start + LATER_SEC)
+        return;
+    struct bj_buf text = {0};
+    bj_local_str(&text, "{step} ");
+    bj_buf_clean(&text, step);
+    if (!text.failed)
+        job_mark(g, start->number, (struct bj_slice){text.p, text.len}, false);
+    bj_buf_free(&text);
+    s->marked++;
+}
+
 /* Insert the steps before the details. */
 static int job_put_steps(struct bj_call *c, struct job_page *g)
 {
+    struct job_steps s = {.g = g};
     struct bj_page_table table;
     struct bj_buf steps = {0};
     bj_widget_card(&steps, "Steps", NULL, NULL);
     bj_page_table_begin(&table, &steps, bj_step_columns, step_columns, "../");
+    s.table = &table;
+    s.take = table.cells.row;
+    table.cells.row = job_take_step;
+    table.cells.ctx = &s;
     int r = bj_parts_rows(c, BJ_PART_STEPS, g->f.job,
                           &(struct bj_output){.cells = &table.cells});
     bj_page_table_end(&table, "No steps found.");
+    if (g->is_oom && !s.oom && job_has_ended(g))
+        job_mark(g, g->f.end, bj_slice_str(bj_local("out of memory")), true);
     bj_widget_card_end(&steps);
     bj_buf_slice(&steps, (struct bj_slice){g->details.p, g->details.len});
     steps.failed |= g->details.failed;

@@ -809,5 +809,6 @@ const char *const bj_local_texts[] = {
     "Findings of the last 7 days",
     "Not used",
     "used of",
+    "step",
     NULL,
 };

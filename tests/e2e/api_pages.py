@@ -388,6 +388,7 @@ def charts(site):
          sorted([("n%d: GPU %d" % (n, g), *(("67", "u3", "67 %"), ("0", "ui", "0 %"))[g]) for n in (0, 1) for g in (0, 1)]
                 + [("n%d" % n, "31", "u2", "31.2 %") for n in (0, 1)]), "a row of the map for each GPU and node")
     same((text.count('<tr class="odd">'), text.count('never used')), (4, 2), "rows that differ from the median stand out")
+    marks(site, path)
     for nodes, most in ((1, 200000), (4, 200000), (64, 300000), (1000, 300000)):
         fake.nodes = nodes
         with contextlib.closing(sqlite3.connect(site.store)) as db, db:
@@ -404,6 +405,26 @@ def charts(site):
     check("The Prometheus server did not answer" in page.text and "figure" not in page.tags
           and "Requested and used" in page.text, "the page works without Prometheus")
     site.start(*site.options)
+
+
+def marks(site, path):
+    """Curves mark steps that began later than their job, and steps that ran out of memory."""
+    def change(*statements):
+        with contextlib.closing(sqlite3.connect(site.store)) as db, db:
+            for sql in statements:
+                db.execute(sql)
+        site.refresh()
+    job, start, end = site.db().execute("SELECT id, start, \"end\" FROM job WHERE jobid = ?", (int(site.key.split(":")[1]),)).fetchone()
+    later = (end - start) // 2
+    check(later > 120 and not re.search(b'class="m( bad)?"', fetch(site, path).body), "curves without marks", later)
+    row = "INSERT INTO step(job, slot, state, start, elapsed) SELECT %d, %%d, id, %d + %%d, %%d FROM state WHERE name = '%%s'" % (job, start)
+    change(row % (16, 0, later, "completed"), row % (17, later, later // 2, "oom"))
+    text = fetch(site, path).body.decode()
+    lines = [(bad, float(x)) for bad, x in re.findall(r'<path class="m( bad)?" d="M([\d.]+) 0V100"/>', text)]
+    names = re.findall(r'<text class="m(?: bad)?"[^>]*>([^<]*)</text>', text)
+    same((len(lines), sorted(names)), (4, ["out of memory"] * 2 + ["step 1"] * 2), "CPUs and memory have a mark of the second step and of its end")
+    check(all(abs(x - (750 if bad else 500)) < 15 for bad, x in lines), "the marks are at their times", lines)
+    change("DELETE FROM step WHERE job = %d AND slot IN (16, 17)" % job)
 
 
 def running(site):

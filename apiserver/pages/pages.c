@@ -168,3 +168,11 @@ void bj_page_args(struct bj_buf *b, const struct bj_call *c, unsigned except)
     struct args a = {b, except};
     bj_http_each_arg(c->req, put_arg, &a);
 }
+
+int64_t bj_page_whole(const struct bj_cells *row, const char *key)
+{
+    const struct bj_cell *v = bj_cells_get(row, key);
+    return bj_cell_is_empty(v) || v->kind != BJ_CELL_NUMBER || v->digits > 0
+               ? BJ_SQL_NULL
+               : v->number;
+}

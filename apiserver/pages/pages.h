@@ -5,6 +5,8 @@
 
 #include "apiserver/frame/page.h"
 #include "apiserver/frame/params.h"
+#include "report/form/html.h"
+#include "report/model/report.h"
 
 /* May the user see jobs of other users? */
 bool bj_page_sees_others(const struct bj_call *c);
@@ -36,6 +38,14 @@ void bj_page_select(struct bj_buf *b, const struct bj_params *p,
  * partitions, clusters and findings that exist for the user.  The caller
  * appends more and ends both.  0, or an error of the store. */
 int bj_page_filters(struct bj_call *c, const struct bj_params *p);
+
+/* Return the whole number of a cell; BJ_SQL_NULL: it has none. */
+int64_t bj_page_whole(const struct bj_cells *row, const char *key);
+
+/* Append the tasks of the array of a report, if it has one.  0, a refusal, or
+ * an error of the store. */
+int bj_page_array(struct bj_call *c, const struct bj_report *r,
+                  const struct bj_doc *d, const struct bj_html_page *page);
 
 /* Append the parameters of the request, except those in the mask except, each
  * followed by "&amp;", for links that change the excepted ones. */

@@ -5,8 +5,11 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/local.h"
+#include "base/stamp.h"
 #include "statsdb/prom/prom.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -253,6 +256,24 @@ double bj_grid_now(const struct bj_grid *g, const struct bj_grid_row *row)
             return v;
     }
     return __builtin_nan("");
+}
+
+struct bj_chart bj_grid_chart(const struct bj_grid *g, const char *title,
+                              enum bj_chart_unit unit,
+                              char words[static BJ_GRID_SINCE])
+{
+    char since[BJ_STAMP_MAX];
+    bj_stamp_text(g->range.from * 1000000, 0,
+                  bj_tz_offset(bj_tz_used(), g->range.from) / 60, since);
+    snprintf(words, BJ_GRID_SINCE, "%.10s %.5s %s", since, since + 11,
+             bj_tz_name(bj_tz_used()));
+    return (struct bj_chart){.title = bj_local(title),
+                             .since = words,
+                             .unit = unit,
+                             .start = g->range.from,
+                             .from = g->range.from,
+                             .step = g->range.step,
+                             .points = g->points};
 }
 
 bool bj_grid_put_why(struct bj_buf *b, const struct bj_grid *g)

@@ -6,6 +6,8 @@
 #include "apiserver/conf/prompool.h"
 #include "apiserver/frame/call.h"
 #include "base/arena.h"
+#include "base/tz.h"
+#include "report/chart/chart.h"
 
 enum { BJ_GRID_LABELS = 3, BJ_GRID_ROWS = 30000, BJ_GRID_POINTS = 200 };
 
@@ -67,6 +69,13 @@ const struct bj_grid_row *bj_grid_find(const struct bj_grid *g,
 /* The newest value of a row among the last few points; NaN: unknown.  row may
  * be NULL. */
 double bj_grid_now(const struct bj_grid *g, const struct bj_grid_row *row);
+
+/* A chart of the times of the grid, without lines; words is memory for the text
+ * about its start. */
+enum { BJ_GRID_SINCE = 24 + BJ_TZ_NAME };
+struct bj_chart bj_grid_chart(const struct bj_grid *g, const char *title,
+                              enum bj_chart_unit unit,
+                              char words[static BJ_GRID_SINCE]);
 
 /* If there are no values, append the reason as a paragraph.  False: there are
  * values. */

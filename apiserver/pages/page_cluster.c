@@ -5,8 +5,6 @@
 #include "apiserver/pages/pages.h"
 #include "base/html.h"
 #include "base/local.h"
-#include "base/stamp.h"
-#include "base/tz.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -174,7 +172,7 @@ static void put_chart(struct bj_buf *b, const struct bj_grid *g,
     static const char *const names[KINDS] = {"In use", "Idle",
                                              "Down or drained", "Other"};
     double value[KINDS][POINTS], used[KINDS] = {0};
-    char since[BJ_STAMP_MAX], words[24 + BJ_TZ_NAME];
+    char words[BJ_GRID_SINCE];
     for (unsigned k = 0; k < KINDS; k++)
         for (unsigned i = 0; i < POINTS; i++)
             value[k][i] = __builtin_nan("");
@@ -187,17 +185,7 @@ static void put_chart(struct bj_buf *b, const struct bj_grid *g,
             value[k][i] = cluster_known(value[k][i]) ? value[k][i] + v : v;
             used[k] += v;
         }
-    bj_stamp_text(g->range.from * 1000000, 0,
-                  bj_tz_offset(bj_tz_used(), g->range.from) / 60, since);
-    snprintf(words, sizeof(words), "%.10s %.5s %s", since, since + 11,
-             bj_tz_name(bj_tz_used()));
-    struct bj_chart chart = {.title = bj_local(title),
-                             .since = words,
-                             .unit = BJ_CHART_PLAIN,
-                             .start = g->range.from,
-                             .from = g->range.from,
-                             .step = STEP,
-                             .points = POINTS};
+    struct bj_chart chart = bj_grid_chart(g, title, BJ_CHART_PLAIN, words);
     for (unsigned k = 0; k < KINDS; k++)
         if (used[k] > 0)
             chart.line[chart.lines++] =

@@ -8,8 +8,6 @@
 #include "base/amount.h"
 #include "base/html.h"
 #include "base/local.h"
-#include "base/stamp.h"
-#include "base/tz.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -239,18 +237,8 @@ static void node_put_chart(struct bj_buf *b, const struct bj_grid *g,
                            const char *title, enum bj_chart_unit unit,
                            const char *const part[2], const char *const name[2])
 {
-    char since[BJ_STAMP_MAX], words[24 + BJ_TZ_NAME];
-    bj_stamp_text(g->range.from * 1000000, 0,
-                  bj_tz_offset(bj_tz_used(), g->range.from) / 60, since);
-    snprintf(words, sizeof(words), "%.10s %.5s %s", since, since + 11,
-             bj_tz_name(bj_tz_used()));
-    struct bj_chart chart = {.title = bj_local(title),
-                             .since = words,
-                             .unit = unit,
-                             .start = g->range.from,
-                             .from = g->range.from,
-                             .step = STEP,
-                             .points = POINTS};
+    char words[BJ_GRID_SINCE];
+    struct bj_chart chart = bj_grid_chart(g, title, unit, words);
     for (int i = 0; i < 2 && part[i]; i++) {
         const struct bj_grid_row *row = node_row(g, part[i]);
         if (row)

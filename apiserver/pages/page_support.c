@@ -297,7 +297,9 @@ static int support_put_change(struct bj_call *c, const struct support *s,
         if (a)
             bj_show_advice_html(b, a->text);
         else
-            bj_html_text(b, v->finding);
+            bj_show_finding(&text, v->finding);
+        bj_html_text(b, (struct bj_slice){text.p, text.len});
+        text.len = 0;
         bj_local_html(b,
                       v->runs == 1 ? " <small>{%s job}" : " <small>{%s jobs}",
                       bj_amount_count(n, v->runs));

@@ -4,6 +4,7 @@
 #include "base/local.h"
 #include "base/stamp.h"
 #include "base/tz.h"
+#include "report/model/show.h"
 
 #include <stdlib.h>
 
@@ -32,8 +33,14 @@ static const char chart_style[] =
     "path.m{fill:none;stroke:var(--lim);vector-effect:non-scaling-stroke}"
     "path.bad{stroke:#c00}";
 
-static void put_clock(struct bj_buf *b, int64_t sec)
+/* Append a time; in a chart of several jobs, which begins at 0, the time since
+ * each start. */
+static void put_clock(struct bj_buf *b, const struct bj_chart *k, int64_t sec)
 {
+    if (k->start == 0) {
+        bj_show_seconds(b, sec);
+        return;
+    }
     char stamp[BJ_STAMP_MAX];
     bj_stamp_text(sec * 1000000, 0, bj_tz_offset(bj_tz_used(), sec) / 60,
                   stamp);
@@ -332,7 +339,7 @@ static void chart_put_table(struct bj_buf *b, const struct bj_chart *k)
     for (unsigned i = 0; i < parts; i++) {
         unsigned first = part_of(k, i, parts), end = part_of(k, i + 1, parts);
         bj_buf_str(b, "<tr><td>");
-        put_clock(b, k->from + (int64_t)first * k->step);
+        put_clock(b, k, k->from + (int64_t)first * k->step);
         bj_buf_str(b, "</td>");
         for (unsigned n = 0; n < k->lines; n++) {
             double v = mean_of(k->line[n].value, first, end);

@@ -388,6 +388,10 @@ def charts(site):
          sorted([("n%d: GPU %d" % (n, g), *(("67", "u3", "67 %"), ("0", "ui", "0 %"))[g]) for n in (0, 1) for g in (0, 1)]
                 + [("n%d" % n, "31", "u2", "31.2 %") for n in (0, 1)]), "a row of the map for each GPU and node")
     same((text.count('<tr class="odd">'), text.count('never used')), (4, 2), "rows that differ from the median stand out")
+    text = fetch(site, "/compare?job=%s&job=%s" % (site.key, site.key)).body.decode()
+    check(text.count('class="l c0"') >= 3 and text.count('class="l c0"') == text.count('class="l c1"'),
+          "a comparison has a line for each job in each chart")
+    check("<tr><td>00:00:00</td>" in text and ">1970-" not in text, "over the time since each start")
     marks(site, path)
     for nodes, most in ((1, 200000), (4, 200000), (64, 300000), (1000, 300000)):
         fake.nodes = nodes

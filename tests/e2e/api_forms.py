@@ -30,6 +30,7 @@ JOBS, PERIODS = (1000, 300) if LONG else (200, 50)
 BOSS = user("boss")
 # poor below, fair below, full above; the built-in rules have these thresholds.
 LEVELS = {"cpu": (65, 80, 105), "memory": (35, 70, 95), "gpu": (25, 60, 105), "time": (10, 60, 95)}
+SEVERITIES = {"critical": "Serious", "warning": "Worth changing", "info": "Hint", "good": "Fine"}
 METER = re.compile(r'<svg class="bar(?: (\w+))?" [^>]*><rect width="[^"]*" height="1"/></svg><span class="pct">([0-9.,]+) %</span>'
                    r'(?: <small>(poor|fair|good|full|over)</small>)?')
 FIELDS = ("key,display_id,state,user,account,partition,cpus,nodes,gpus,elapsed_seconds,cpu_efficiency_percent,"
@@ -108,7 +109,8 @@ def parts(site, key):
     a = site.fetch("/jobs/" + key, BOSS)
     body = a.body.decode()
     page = api_agree.Tables(body)
-    forms["page"] = (api_agree.figures_of_rows([r for r in page.rows if len(r) == 5]),
+    used = api_agree.Tables(body[body.find("<h2>Resources used</h2>"):])
+    forms["page"] = (api_agree.figures_of_rows([r for r in used.rows if len(r) == 5]),
                      words(page.text + " ".join(" ".join(r) for r in page.rows)), "AUPR")
     if shutil.which("pdftotext"):
         path = os.path.join(site.folder, "x.pdf")
@@ -174,10 +176,10 @@ def compare_words(data, forms, body, wrong):
                 wrong.append((name, key, what))
         if data["next"] and words(data["next"]["options"]) not in text:
             wrong.append((name, key, data["next"]["options"]))
-    if re.findall(r'<section class="verdict (\w+)"', body) != [v["level"]]:
-        wrong.append(("colour", key, v["level"], re.findall(r'<section class="verdict[^>]*', body)))
-    severities = re.findall(r'<li><b class="(\w+)">', body)
-    if severities != [f["severity"] for f in data["findings"]]:
+    if re.findall(r'<section class="card verdict (\w+)"', body) != [v["level"]]:
+        wrong.append(("colour", key, v["level"], re.findall(r'<section class="[^"]*verdict[^>]*', body)))
+    severities = re.findall(r'<li><span class="s \w+">([^<]+)</span> <bdi>', body)
+    if severities != [SEVERITIES[f["severity"]] for f in data["findings"]]:
         wrong.append(("colours of findings", key, severities, data["findings"]))
 
 

@@ -110,6 +110,11 @@ def figures_of_lines(lines):
     return found
 
 
+def rows_of_page(body):
+    """The rows of what was used, on the page of a job that has ended."""
+    return Tables(body.split("<h2>Resources used</h2>")[1].split("</table>")[0]).rows if "<h2>Resources used</h2>" in body else []
+
+
 def figures_of_rows(rows):
     return {r[0]: (VALUE.findall(" | ".join(r[1:])), [q for q in QUALITY if q in r[-1]])
             for r in reversed(rows) if r and r[0] in LABELS.values()}
@@ -154,9 +159,9 @@ def forms_of(site, job):
     a = site.fetch("/jobs/" + key, BOSS)
     page = Tables(a.body.decode())
     if job == "2007":
-        links = re.findall(r'<a class="(\w+)" href="[^"]+" title="(2000_\d+): \w+">', a.body.decode())
-        same(sorted(links), sorted(("completed", "2000_%d" % i) for i in range(1, 21)), "an array has a link to each task")
-    forms["page"] = (figures_of_rows([r for r in page.rows if len(r) == 5]),
+        links = re.findall(r'<a class="(\w+)" href="[^"]+" title="(2000_\d+): completed[^"]*">', a.body.decode())
+        same(sorted(links), sorted(("u2", "2000_%d" % i) for i in range(1, 21)), "an array has a link to each task")
+    forms["page"] = (figures_of_rows(rows_of_page(a.body.decode())),
                      " ".join(page.text.split()).split("equested and used")[0], "AUPR")
     if shutil.which("pdftotext"):
         path = os.path.join(site.folder, "x.pdf")

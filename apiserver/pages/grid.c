@@ -279,6 +279,7 @@ struct bj_chart bj_grid_chart(const struct bj_grid *g, const char *title,
 bool bj_grid_put_why(struct bj_buf *b, const struct bj_grid *g)
 {
     if (g->why)
-        bj_buf_printf(b, "<p class=\"none\">%s</p>\n", g->why);
+        bj_buf_printf(b, "<p class=\"none\">%s</p>\n",
+                      bj_local_escaped(g->why));
     return g->why != NULL;
 }

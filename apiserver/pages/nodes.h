@@ -98,6 +98,11 @@ void bj_node_put_reason(struct bj_buf *b, const struct bj_node *n);
 void bj_nodes_put_worst(struct bj_buf *b, const struct bj_nodes *n,
                         size_t most);
 
+/* Append a card with the nodes that are out of service or whose exporter does
+ * not answer, with state and reason; it needs no jobs. */
+void bj_nodes_put_out(struct bj_buf *b, const struct bj_grid *g,
+                      const struct bj_nodes *n, size_t most);
+
 /* Append "48 of 64"; nothing known is a dash. */
 void bj_node_put_of(struct bj_buf *b, double part, double all);
 

@@ -1,8 +1,10 @@
 /* The start page: what needs the user now, what to change, and the user's jobs;
- * for admins what the cluster loses, and whether the data is complete. */
+ * for admins what the cluster loses, nodes out of service, and whether the data
+ * is complete. */
 #include "apiserver/frame/state.h"
 #include "apiserver/frame/widget.h"
 #include "apiserver/job/visible_job.h"
+#include "apiserver/pages/nodes.h"
 #include "apiserver/pages/pages.h"
 #include "apiserver/v1/findings.h"
 #include "apiserver/v1/jobs.h"
@@ -18,6 +20,7 @@
 #include "sched/state.h"
 #include "statsdb/job/change.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +36,8 @@ enum {
     LOSING = 10,
     THREE = 3,
     MONTH_DAYS = 31,
+    POINTS = 2, /* values of nodes, the newest of which count */
+    STEP = 60,
     LATE_SEC = 3600 /* accounting that is older is late */
 };
 
@@ -865,23 +870,72 @@ static int home_complete(struct bj_call *c)
     return r;
 }
 
-static int home_all(struct bj_call *c, const struct bj_params *p)
+/* Append the nodes that are out of service, then what was written before. */
+static void home_put_nodes(struct bj_call *c, const struct bj_grid *g)
 {
     struct bj_buf *b = &c->reply->body;
-    bool priced;
-    home_head(c, "Cluster", true);
-    int r = home_figures(c, p, false, &priced);
-    if (r == 0)
-        r = home_losing(c);
+    struct bj_nodes *n = g->work;
+    b->failed |= bj_nodes_take(n, g) < 0 || n->jobs.failed;
+    bj_nodes_put_out(b, g, n, SHOWN);
+    bj_buf_slice(b, (struct bj_slice){n->jobs.p, n->jobs.len});
+    bj_page_close(c);
+}
+
+/* The states of the nodes are read after the store. */
+static int home_new_nodes(struct bj_call *c, struct bj_grid **ret)
+{
+    struct bj_nodes *n = calloc(1, sizeof(*n));
+    int r = n ? bj_grid_new(c, (struct bj_slice){NULL, 0}, POINTS, STEP, ret)
+              : bj_err_set(&c->err, -ENOMEM, "nodes");
+    if (r != 0) {
+        bj_nodes_free(n);
+        return r;
+    }
+    (*ret)->work = n;
+    (*ret)->free_work = bj_nodes_free;
+    bj_nodes_query(*ret, true);
+    return 0;
+}
+
+/* The cards behind the one of the nodes. */
+static int home_last(struct bj_call *c)
+{
+    struct bj_buf *b = &c->reply->body;
     bj_buf_str(b, "<div class=\"cols two\">");
-    if (r == 0)
-        r = home_wasters(c, gpu_columns,
-                         "Users with the most unused GPU hours");
+    int r =
+        home_wasters(c, gpu_columns, "Users with the most unused GPU hours");
     if (r == 0)
         r = home_wasters(c, cpu_columns,
                          "Users with the most unused core hours");
     bj_buf_str(b, "</div>\n");
     return r == 0 ? home_complete(c) : r;
+}
+
+static int home_all(struct bj_call *c, const struct bj_params *p)
+{
+    struct bj_buf *b = &c->reply->body;
+    struct bj_grid *g = NULL;
+    bool priced;
+    int r = home_new_nodes(c, &g);
+    if (r != 0)
+        return r;
+    home_head(c, "Cluster", true);
+    r = home_figures(c, p, false, &priced);
+    if (r == 0)
+        r = home_losing(c);
+    const size_t before = b->len;
+    if (r == 0)
+        r = home_last(c);
+    if (r != 0) {
+        bj_grid_drop(g);
+        return r;
+    }
+    if (!b->failed) {
+        struct bj_nodes *n = g->work;
+        bj_buf_put(&n->jobs, b->p + before, b->len - before);
+        b->len = before;
+    }
+    return bj_grid_run(c, g, home_put_nodes);
 }
 
 static int on_home(struct bj_call *c)
@@ -890,10 +944,17 @@ static int on_home(struct bj_call *c)
     int r = bj_params_read(c, MASK, &p);
     if (r != 0)
         return r;
-    const bool mine = p.given[BJ_PARAM_MINE] && p.number[BJ_PARAM_MINE];
-    r = c->identity.admin && !mine ? home_all(c, &p) : home_mine(c, &p);
+    if (c->identity.admin &&
+        !(p.given[BJ_PARAM_MINE] && p.number[BJ_PARAM_MINE]))
+        return home_all(c, &p);
+    r = home_mine(c, &p);
     bj_page_close(c);
     return r;
+}
+
+static int after_home(struct bj_call *c)
+{
+    return bj_grid_after(c, home_put_nodes);
 }
 
 const struct bj_endpoint bj_endpoints_page_home[] = {
@@ -901,6 +962,7 @@ const struct bj_endpoint bj_endpoints_page_home[] = {
      .methods = BJ_HTTP_GET,
      .needs = NEED,
      .run = on_home,
+     .after = after_home,
      .refused = bj_page_refuse,
      .to_root = "",
      .menu = "Home",

@@ -61,8 +61,8 @@ static void job_put_mark(struct bj_buf *b, struct bj_slice severity)
         bj_widget_severity(b, look);
 }
 
-static const struct bj_html_page job_html = {"../jobs?job=", job_put_meter,
-                                             job_put_mark};
+static const struct bj_html_page job_html = {"../jobs?job=", "../nodes/",
+                                             job_put_meter, job_put_mark};
 
 /* Append a section of the report as a card, if it has rows. */
 static void job_put_card(struct bj_buf *b, const struct bj_doc *d,

@@ -157,16 +157,24 @@ static int nodes_by_trouble(const void *a, const void *b)
     return (x->node > y->node) - (x->node < y->node);
 }
 
+/* Append the first cells of a row: the node, what is wrong, how it shows. */
+static void nodes_put_trouble(struct bj_buf *b, const struct bj_node *n,
+                              const struct bj_node_trouble *t)
+{
+    bj_buf_str(b, "<tr><th scope=\"row\">");
+    bj_node_put_link(b, n->name, "");
+    bj_buf_str(b, "</th><td class=\"r\">");
+    bj_widget_mark(b, t->look, bj_slice_str(bj_local(t->what)));
+    bj_buf_str(b, "</td><td class=\"wrap w\">");
+    bj_node_put_trouble(b, n, t);
+    bj_buf_str(b, "</td>");
+}
+
 static void nodes_put_worst_row(struct bj_buf *b, const struct worst *w)
 {
     char text[BJ_AMOUNT_COUNT];
-    bj_buf_str(b, "<tr><th scope=\"row\">");
-    bj_node_put_link(b, w->node->name, "");
-    bj_buf_str(b, "</th><td class=\"r\">");
-    bj_widget_mark(b, w->trouble.look, bj_slice_str(bj_local(w->trouble.what)));
-    bj_buf_str(b, "</td><td class=\"wrap w\">");
-    bj_node_put_trouble(b, w->node, &w->trouble);
-    bj_buf_printf(b, "</td><td class=\"n\" data-l=\"%s\">%s</td>",
+    nodes_put_trouble(b, w->node, &w->trouble);
+    bj_buf_printf(b, "<td class=\"n\" data-l=\"%s\">%s</td>",
                   bj_local_escaped("Jobs"),
                   bj_amount_count(text, w->node->jobs));
     bj_buf_printf(b, "<td class=\"n\" data-l=\"%s\">%s</td></tr>\n",
@@ -206,6 +214,72 @@ void bj_nodes_put_worst(struct bj_buf *b, const struct bj_nodes *n, size_t most)
                       bj_amount_count(text, (int64_t)bad));
     bj_widget_card_end(b);
     free(v);
+}
+
+static const struct bj_node_trouble nodes_out = {BJ_LOOK_BAD, "Out of service",
+                                                 0},
+                                    nodes_unmeasured = {BJ_LOOK_NOTE,
+                                                        "Not measured", 0};
+
+/* The nodes with that trouble: their number, and rows until *left is 0. */
+static size_t nodes_put_rows(struct bj_buf *b, const struct bj_nodes *n,
+                             const struct bj_node_trouble *t, size_t *left)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < n->n; i++) {
+        const bool out = bj_node_service_of(&n->v[i]) == BJ_NODE_OUT;
+        if (t == &nodes_out ? !out : out || n->v[i].value[BJ_NODE_UP] != 0)
+            continue;
+        found++;
+        if (*left == 0)
+            continue;
+        --*left;
+        nodes_put_trouble(b, &n->v[i], t);
+        bj_buf_str(b, "</tr>\n");
+    }
+    return found;
+}
+
+/* In place of rows: whether the states are known at all. */
+static void nodes_put_none_out(struct bj_buf *b, const struct bj_nodes *n)
+{
+    char text[BJ_AMOUNT_COUNT];
+    size_t known = 0;
+    for (size_t i = 0; i < n->n; i++)
+        known += bj_node_service_of(&n->v[i]) != BJ_NODE_UNKNOWN;
+    bj_local_html(b,
+                  known == 0
+                      ? "<p class=\"none\">{The states of nodes are not known: "
+                        "no exporter reports them (cluster.by).}</p>"
+                      : "<p class=\"none\">{No node is out of service, of %s "
+                        "whose state is known.}</p>",
+                  bj_amount_count(text, (int64_t)known));
+}
+
+void bj_nodes_put_out(struct bj_buf *b, const struct bj_grid *g,
+                      const struct bj_nodes *n, size_t most)
+{
+    struct bj_buf rows = {0};
+    char text[BJ_AMOUNT_COUNT];
+    size_t left = most, found = nodes_put_rows(&rows, n, &nodes_out, &left);
+    found += nodes_put_rows(&rows, n, &nodes_unmeasured, &left);
+    bj_widget_card(b, "Nodes out of service", "nodes?show=out", "All");
+    if (!bj_grid_put_why(b, g) && found == 0)
+        nodes_put_none_out(b, n);
+    if (found > 0) {
+        bj_widget_table(b, bj_local_escaped("Nodes out of service"), "stack");
+        bj_local_html(b, "<thead><tr><th scope=\"col\">{Node}</th><th "
+                         "scope=\"col\">{What}</th><th scope=\"col\">{How it "
+                         "shows}</th></tr></thead><tbody>\n");
+        bj_buf_slice(b, (struct bj_slice){rows.p, rows.len});
+        bj_widget_table_end(b);
+    }
+    if (found > most)
+        bj_local_html(b, "<p class=\"small\">{%d of %s.}</p>", (int)most,
+                      bj_amount_count(text, (int64_t)found));
+    bj_widget_card_end(b);
+    b->failed |= rows.failed;
+    bj_buf_free(&rows);
 }
 
 /* --- tiles and the list ----------------------------------------------------

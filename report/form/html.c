@@ -163,6 +163,7 @@ enum html_kind {
                     a page: a meter */
     HTML_NAME,   /* free text; narrow screens leave it out */
     HTML_NOTE,   /* on pages: where the value is from, and what was requested */
+    HTML_NODE,   /* on pages: a link */
     HTML_JOB     /* on pages: the id of a job, as a link */
 };
 
@@ -195,14 +196,13 @@ static void html_bar(struct bj_buf *b, const struct bj_doc_cell *cell)
     bj_buf_str(b, "</td>");
 }
 
-static void html_job_link(struct bj_buf *b, const struct bj_html_page *page,
-                          struct bj_slice id)
+static void html_link(struct bj_buf *b, const char *path, struct bj_slice name)
 {
-    if (id.n == 0)
+    if (name.n == 0)
         return;
-    bj_buf_printf(b, "<a href=\"%s", page->job_path);
-    bj_url_text(b, id);
-    html_put(b, "\">", id, "</a>");
+    bj_buf_printf(b, "<a href=\"%s", path);
+    bj_url_text(b, name);
+    html_put(b, "\">", name, "</a>");
 }
 
 /* "nodes, measured; requested 8 GiB" */
@@ -230,6 +230,7 @@ static void html_cell(struct bj_buf *b, const struct bj_html_page *page,
                                        [HTML_NAME] =
                                            "<td class=\"phone\"><bdi>",
                                        [HTML_NOTE] = "<td class=\"note\">",
+                                       [HTML_NODE] = "<td>",
                                        [HTML_JOB] = "<td>"};
     const struct bj_doc_cell *cell = bj_doc_cell(s, row, c->column);
     const bool bar = c->kind == HTML_BAR;
@@ -238,8 +239,9 @@ static void html_cell(struct bj_buf *b, const struct bj_html_page *page,
         page->meter(b, cell->judge, cell->ppm);
     else if (c->kind == HTML_NOTE)
         html_note(b, s, row);
-    else if (c->kind == HTML_JOB)
-        html_job_link(b, page, cell->text);
+    else if (c->kind == HTML_JOB || (c->kind == HTML_NODE && page))
+        html_link(b, c->kind == HTML_JOB ? page->job_path : page->node_path,
+                  cell->text);
     else
         bj_html_text(b, cell->text);
     if (cell->unit && !t->has_head) {
@@ -401,7 +403,7 @@ static const struct html_table html_tables[] = {
      .is_least = true,
      .rows = 10,
      .columns = 3,
-     .column = {{BJ_DOC_PART, HTML_TEXT, 0},
+     .column = {{BJ_DOC_PART, HTML_NODE, 0},
                 {BJ_DOC_BUSY, HTML_BAR, 0},
                 {BJ_DOC_PEAK_OF, HTML_NUMBER, 0}}},
     {.name = BJ_DOC_GPUS,

@@ -12,7 +12,8 @@ void bj_doc_html(const struct bj_doc *d, struct bj_buf *out);
 
 /* How a page shows a section. */
 struct bj_html_page {
-    const char *job_path; /* of a link to a job, without its id */
+    const char *job_path;  /* of a link to a job, without its id */
+    const char *node_path; /* of a link to a node, without its name */
     /* Append the meter of an efficiency, and the number. */
     void (*meter)(struct bj_buf *b, enum bj_doc_judge judge, int64_t ppm);
     /* Append the mark of a severity, or of the level of a verdict. */

@@ -504,8 +504,11 @@ static void job_put_node(struct bj_doc *d, struct bj_doc_section *s,
     row[BJ_DOC_PEAK].text = job_bytes(d, n->memory_peak);
     row[BJ_DOC_LIMIT].text = job_bytes(d, n->memory_limit);
     bj_show_bytes(&d->scratch, n->memory_peak);
-    bj_local_str(&d->scratch, " {of} ");
-    row[BJ_DOC_PEAK_OF].text = job_bytes(d, n->memory_limit);
+    if (n->memory_limit > 0) {
+        bj_local_str(&d->scratch, " {of} ");
+        bj_show_bytes(&d->scratch, n->memory_limit);
+    }
+    row[BJ_DOC_PEAK_OF].text = bj_doc_take(d);
     job_put_since(d, &row[BJ_DOC_IDLE_SINCE], n->idle_since);
 }
 

@@ -129,6 +129,7 @@ def check_target(site, where, target, kind=None):
                 return
             cases.append({"kind": "jsonapi", "description": "Grafana: %s for %s" % (where, user_name),
                           "body": a.body.decode(), "fields": target["fields"],
+                          "rows": len(rows_of(a.data, target["fields"][0]["jsonPath"])),
                           "series": kind == "timeseries"})
             good.append(a.data)
             numbers.append({f["name"] for f in target["fields"]

@@ -243,7 +243,8 @@ def home(site):
     check("You have no running jobs" in page.text and "Three things" not in page.text
           and not [u for u in page.links if u.startswith("jobs/")], "a user without jobs sees none")
     page = check_page("the start page of an admin", fetch(site, "/home", "boss"))
-    check("Losing time now" in page.text and "complete up to" in page.text, "an admin sees the cluster", page.text)
+    check("Losing time now" in page.text and "complete up to" in page.text
+          and "No Prometheus server is configured" in page.text, "an admin sees the cluster", page.text)
     page = check_page("an admin's own jobs", fetch(site, "/home?mine=true", "boss"))
     check("Your jobs" in page.text, "an admin has jobs, too")
     same([fetch(site, "/home?mine=" + v).status for v in ("x", "true&user=user4")], [400, 400], "unknown values are refused")

@@ -206,6 +206,21 @@ def nodes(site):
          {"fast1": "Out of service idle+drain: fan <b>2".replace("<", "&lt;").replace(">", "&gt;")},
          "only nodes out of service, with the reason")
     check(asked in fake.query, "admins see the reasons", fake.query)
+    a = fetch(site, "/home", "boss")
+    check_page("the start page of an admin", a)
+    same({n: r for n, r in table(a.body.decode(), "Nodes out of service").items() if n != "Node"},
+         {"fast1": ["Out of service", "idle+drain: fan &lt;b&gt;2"]}, "admins begin with nodes out of service")
+    check(asked not in fetch(site, "/home?mine=true", "boss").body.decode() and "out of service" not in
+          fetch(site, "/home", "user3").body.decode(), "users do not see them on their start page")
+    kept, fake.grid = fake.grid, [g for g in fake.grid if "fast1" not in str(g)]
+    check("No node is out of service, of 3 whose state is known." in fetch(site, "/home", "boss").body.decode(),
+          "all nodes are in service")
+    fake.grid = [g for g in kept if g[0]["bj"] in ("up", "busy")]
+    same({n: r[0] for n, r in table(fetch(site, "/home", "boss").body.decode(), "Nodes out of service").items() if n != "Node"},
+         {"fast1": "Not measured"}, "a node whose exporter does not answer")
+    fake.grid = [({"bj": "busy", "instance": "slow0:9010"}, 1)]
+    check("The states of nodes are not known" in fetch(site, "/home", "boss").body.decode(), "unknown states are not good")
+    fake.grid = kept
     same(set(table(fetch(site, "/nodes?show=gpus", "boss").body.decode(), '<h2>Nodes</h2>')) - {"Node"}, {"fast2"},
          "only nodes with GPUs")
     body = fetch(site, "/nodes?show=worst", "boss").body.decode()

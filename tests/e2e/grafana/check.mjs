@@ -36,7 +36,7 @@ async function jsonapi(c) {
     name: f.name, type: f.type, config: {}, values: JSONPath({ path: f.jsonPath, json }) }));
   demand(new Set(fields.map((f) => f.values.length)).size === 1, 'Fields have different lengths');
   const frame = data.toDataFrame({ refId: 'A', fields });
-  demand(frame.length === json.data.length, `${frame.length} rows of ${json.data.length}`);
+  demand(frame.length === c.rows, `${frame.length} rows of ${c.rows}`);
   for (const f of frame.fields) {
     const show = data.getDisplayProcessor({ field: f, theme: data.createTheme() });
     for (const v of f.values) {

@@ -139,7 +139,8 @@ static void test_document(void **state)
     struct bj_doc d = {.created_sec = 0};
     struct bj_buf text = {0}, mail = {0}, gpus = {0}, held = {0}, asked = {0},
                   verdict = {0};
-    const struct bj_html_page page = {"jobs?job=", put_meter, put_mark};
+    const struct bj_html_page page = {"jobs?job=", "nodes/", put_meter,
+                                      put_mark};
     read_report(w, "1", &r);
     bj_report_document(&r, &d);
     bj_doc_print(&d, &(struct bj_report_style){.ascii = true}, &text);
@@ -172,7 +173,9 @@ static void test_least(void **state)
     struct bj_doc d = {.created_sec = 0};
     struct bj_report r = {.nodes = 12};
     struct bj_report_node node[12];
-    struct bj_buf text = {0}, mail = {0};
+    struct bj_buf text = {0}, mail = {0}, part = {0};
+    const struct bj_html_page page = {"jobs?job=", "../nodes/", put_meter,
+                                      put_mark};
     char names[12][8];
     (void)state;
     for (unsigned i = 0; i < 12; i++) {
@@ -185,6 +188,9 @@ static void test_least(void **state)
                                           .idle_since = BJ_SQL_NULL};
     }
     node[11].cpu_ppm = BJ_SQL_NULL; /* unknown is not the least */
+    node[10].memory_peak = 1 << 30;
+    node[9].memory_peak = 1 << 30;
+    node[9].memory_limit = 2LL << 30;
     r.node = node;
     bj_report_document(&r, &d);
     assert_int_equal(d.section[BJ_DOC_NODES].rows, 12);
@@ -198,6 +204,11 @@ static void test_least(void **state)
     has(&text, "CPUs and memory of nodes: the 10 least busy of 12\n  n10 ");
     bj_doc_html(&d, &mail);
     has(&mail, "<h2>CPUs and memory of nodes: the 10 least busy of 12</h2>");
+    bj_doc_html_section(&d, BJ_DOC_NODES, &page, &part);
+    has(&part, "<td><a href=\"../nodes/n10\">n10</a></td><td>(0: 800000)</td>"
+               "<td class=\"n\">1 GiB</td></tr>\n<tr><td><a "
+               "href=\"../nodes/n09\">n09</a></td><td>(0: 810000)</td><td "
+               "class=\"n\">1 GiB of 2 GiB</td>");
     bj_doc_free(&d);
 }
 

@@ -49,8 +49,9 @@ int bj_gpus_health_open(struct bj_gpus *g, struct bj_err *err)
         return 0;
     g->health.log = open(log, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     if (g->health.log < 0) {
-        bj_file_fail(err, -errno, "open", AT_FDCWD, log, R_OK);
-        return bj_err_wrap(err, -errno, "gpu.kernel-log");
+        r = -errno;
+        bj_file_fail(err, r, "open", AT_FDCWD, log, R_OK);
+        return bj_err_wrap(err, r, "gpu.kernel-log");
     }
     /* From now on: what is older may be of a time before a reset. */
     lseek(g->health.log, 0, SEEK_END);

@@ -142,7 +142,7 @@ test_end() {
     end_job $id1 "$job1"
     check "an ended job keeps its final values" \
         daemon_shows $cpu batchjob="$name1"
-    # grace 2 s, then Timeout (2) times Interval (1 s), checked once a second
+    # grace 15 s, then Timeout (2) times Interval (1 s), checked once a second
     check "an ended job disappears after the grace period" wait_for 60 daemon_shows_not $cpu batchjob="$name1"
     # collectd removes one value after the other
     check "all values of an ended job disappear" wait_for 60 eval \
@@ -175,7 +175,7 @@ test_main() {
         CollectorProcess true
         CollectorPercore true
         CollectorSteps \"tasks\"
-        JobGrace 2
+        JobGrace 15
         SampleSlow 0.5" "
         LoadPlugin csv
         <Plugin csv>
@@ -300,7 +300,7 @@ test_root_vanishes() {
 }
 
 test_self_registration() {
-    daemon_conf bare "" "JobGrace 2"
+    daemon_conf bare "" "JobGrace 15"
     daemon_run
     daemon_answers
     check "jobs are shown without a TypesDB line" wait_for 60 \
@@ -383,7 +383,7 @@ test_descriptors() {
 # --- examples ------------------------------------------------------------------
 
 test_chain() {
-    daemon_conf chain "" "JobGrace 2" "
+    daemon_conf chain "" "JobGrace 15" "
         LoadPlugin load
         LoadPlugin csv
         <Plugin csv>

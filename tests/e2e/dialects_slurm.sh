@@ -83,19 +83,37 @@ of_job() { # the job's processes, except those of the batch system
     done
 }
 ids() { paste -sd,; }
-# All processes are stopped, and none is a zombie: the wrapper starts a program now
-# and then, and may be stopped while that program ends.
+# The wrapper starts programs all the time on a slow machine: frozen, it cannot, and
+# all processes are stopped before one of them runs again.
+freeze() { # 0 or 1
+    local d
+    for d in $dirs; do
+        [ ! -e "$d/cgroup.freeze" ] || echo "$1" >"$d/cgroup.freeze"
+        [ ! -e "$d/freezer.state" ] || { [ "$1" = 1 ] && echo FROZEN || echo THAWED; } >"$d/freezer.state"
+    done
+}
+frozen() {
+    local d
+    for d in $dirs; do
+        [ ! -e "$d/cgroup.events" ] || grep -qx 'frozen 1' "$d/cgroup.events" || return
+        [ ! -e "$d/freezer.state" ] || grep -qx FROZEN "$d/freezer.state" || return
+    done
+}
+# All processes are stopped, and none is a zombie, which has no parent to reap it.
 stopped() {
     local all
+    freeze 1
+    wait_for 60 frozen
     all=$(of_job)
     # shellcheck disable=SC2086
-    kill -STOP $all 2>/dev/null
-    [ "$(of_job)" = "$all" ] && ! ps -o stat= -p "$(ids <<<"$all")" | grep -q '^[^Tt]' &&
-        ! ps -o stat= --ppid "$(ids <<<"$all")" | grep -q '^Z' && return
+    kill -STOP $all
+    freeze 0
+    wait_for 60 none_runs "$(ids <<<"$all")" && ! ps -o stat= --ppid "$(ids <<<"$all")" | grep -q '^Z' && return
     # shellcheck disable=SC2086
-    kill -CONT $all 2>/dev/null
+    kill -CONT $all
     return 1
 }
+none_runs() { ! ps -o stat= -p "$1" | grep -q '^[^TtZ]'; }
 dialects_node meters "$tmp/sys" # advances their counters
 check "the job can be stopped" wait_for 60 stopped
 scrape_until_current

@@ -79,7 +79,7 @@ if [ $cg_version = none ] || [ "$(id -u)" != 0 ]; then
     exit
 fi
 note "cgroups $cg_version:$cg_controllers"
-start_exporter --path.cgroupfs="$cg_view" --job.grace=2 --sample.slow=1 --collector.process
+start_exporter --path.cgroupfs="$cg_view" --job.grace=15 --sample.slow=1 --collector.process
 nobody=$(id -u nobody)
 
 cg_job "$nobody" 101

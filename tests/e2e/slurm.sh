@@ -25,7 +25,7 @@ on_exit "$sandbox purge"
     { fail "Slurm starts" "$tmp/sandbox.out"; exit 1; }
 pass "Slurm runs, cgroups $SLURM_SANDBOX_CGROUP"
 
-grace=6
+grace=30
 fast="--job.grace=$grace --sample.slow=1 --collector.steps=tasks --collector.process"
 # One exporter with the prolog's files and one without.
 # shellcheck disable=SC2086

@@ -164,8 +164,10 @@ static const struct {
     {"gpu.errors", "`collector.gpu` is off"},
     {"gpu.slices", "the GPU is not a MIG instance"},
     {"gpu.last_error", "not NVIDIA's driver, or no call failed"},
-    {"gpu.health", "a MIG instance, or the driver reports neither Xid errors "
-                   "nor memory errors, " NO_ANSWER},
+    {"gpu.health", "a MIG instance, or errors before the start of this program "
+                   "are not known, " NO_ANSWER},
+    {"gpu.recovery", "not NVIDIA's driver, or it does not report it"},
+    {"gpu.throttled*", "not NVIDIA's driver, or it does not report it"},
     {"gpu.incidents", "a MIG instance, or no events of NVIDIA's driver and no "
                       "`gpu.kernel-log`"},
     {"gpu.last_xid", "not NVIDIA's driver, or no events of it"},

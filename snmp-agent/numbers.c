@@ -190,6 +190,10 @@ const struct bj_snmp_number bj_snmp_numbers[] = {
     METRIC(61, "batchjob_gpu_nvlink_receive_rate_bytes_per_second"),
     METRIC(62, "batchjob_gpu_health"),
     METRIC(63, "batchjob_gpu_incidents_total"),
+    METRIC(64, "batchjob_gpu_recovery_action"),
+    METRIC(65, "batchjob_gpu_throttled_software_thermal_seconds_total"),
+    METRIC(66, "batchjob_gpu_throttled_hardware_thermal_seconds_total"),
+    METRIC(67, "batchjob_gpu_throttled_power_brake_seconds_total"),
 #undef HERE
 #define HERE BJ_SNMP_GPU_SOURCE
     INDEX(1, 0, "Name"),

@@ -10,8 +10,13 @@
 #include <stdlib.h>
 
 const struct bj_gpu_kind *const bj_gpu_kinds[BJ_GPU_KINDS] = {
-    &bj_gpu_nvml,   &bj_gpu_amd,  &bj_gpu_intel, /* BJ_GPU_OVER: */
-    &bj_gpu_fdinfo, &bj_gpu_dcgm, &bj_gpu_rocm,  &bj_gpu_level_zero};
+    [BJ_GPU_NVIDIA] = &bj_gpu_nvml,
+    &bj_gpu_amd,
+    &bj_gpu_intel, /* BJ_GPU_OVER: */
+    &bj_gpu_fdinfo,
+    &bj_gpu_dcgm,
+    &bj_gpu_rocm,
+    &bj_gpu_level_zero};
 
 /* --- accelerators in a snapshot -------------------------------------------*/
 
@@ -95,7 +100,7 @@ static bool make_list(struct bj_list *list, struct bj_arena *a, size_t n,
 static void publish_sources(const struct bj_gpus *g, struct bj_snap *snap)
 {
     struct bj_gpu_source *v =
-        bj_arena_alloc(&snap->arena, BJ_GPU_KINDS * sizeof(*v));
+        bj_arena_alloc(&snap->arena, (BJ_GPU_KINDS + 1) * sizeof(*v));
     uint64_t now = bj_clock_boot_usec();
     size_t n = 0;
     for (unsigned k = 0; v && k < BJ_GPU_KINDS; k++) {
@@ -114,6 +119,13 @@ static void publish_sources(const struct bj_gpus *g, struct bj_snap *snap)
                             g->dev[i].now.parent < 0;
         n++;
     }
+    if (v && g->health.log >= 0)
+        v[n++] = (struct bj_gpu_source){.sub.key[0] = BJ_SLICE("kernel_log"),
+                                        .success = 1,
+                                        .errors = g->health.lost,
+                                        .age_usec = BJ_ABSENT,
+                                        .duration_usec = BJ_ABSENT,
+                                        .devices = BJ_ABSENT};
     snap->gpu_sources = (struct bj_list){v, n};
 }
 
@@ -290,6 +302,15 @@ static void gpus_put_gpu(const struct bj_gpus *g, size_t dev, unsigned evidence,
     if (g->metered)
         gpus_put(o, "energy_uj", s->energy_uj);
     put_engines(o, s);
+    if (s->fault.state != BJ_GPU_OK) {
+        bj_json_put_str(o, "fault",
+                        bj_slice_str(bj_gpu_states[s->fault.state]));
+        bj_json_put_u64(o, "fault_xid", s->fault.xid);
+        bj_json_put_u64(o, "fault_time", s->fault.wall_sec);
+        bj_json_put_str(o, "fault_evidence",
+                        s->fault.by_process ? BJ_SLICE("process")
+                                            : BJ_SLICE("holder"));
+    }
     bj_json_put_bool(o, "estimated", estimated);
     bj_json_put_end(o);
 }

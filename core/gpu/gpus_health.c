@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "core/energy/ledger_state.h"
 #include "core/gpu/gpus_impl.h"
 #include "core/internal.h"
 
@@ -19,6 +20,8 @@ enum {
     INCIDENT_USEC = 60 * SECOND,
     /* An error of a program says nothing of the next program. */
     APPLICATION_USEC = 600 * SECOND,
+    /* Errors of a shorter time, at a start, are taken for known. */
+    UNWATCHED_USEC = 600 * SECOND,
     RULES_BYTES = 64 << 10,
     RECORD_BYTES = 8192, /* the longest of /dev/kmsg */
     RECORDS = 1000,      /* in a pass */
@@ -27,6 +30,17 @@ enum {
 
 /* --- options ---------------------------------------------------------------*/
 
+static void read_boot(struct bj_gpus *g)
+{
+    char buf[sizeof(g->health.boot)];
+    struct bj_slice text, word;
+    if (bj_file_read(AT_FDCWD, "/proc/sys/kernel/random/boot_id", buf,
+                     sizeof(buf), &text, NULL) == 0 &&
+        bj_slice_word(&text, &word))
+        snprintf(g->health.boot, sizeof(g->health.boot), "%.*s", (int)word.n,
+                 word.p);
+}
+
 int bj_gpus_health_open(struct bj_gpus *g, struct bj_err *err)
 {
     const char *file = g->conf->gpu_xid_file, *log = g->conf->gpu_kernel_log;
@@ -34,6 +48,7 @@ int bj_gpus_health_open(struct bj_gpus *g, struct bj_err *err)
     char *buf = NULL;
     int r = 0;
     g->health.log = -1;
+    read_boot(g);
     if (file && *file) {
         buf = malloc(RULES_BYTES);
         r = buf ? bj_file_read_trusted(AT_FDCWD, file, buf, RULES_BYTES, &text,
@@ -53,7 +68,8 @@ int bj_gpus_health_open(struct bj_gpus *g, struct bj_err *err)
         bj_file_fail(err, r, "open", AT_FDCWD, log, R_OK);
         return bj_err_wrap(err, r, "gpu.kernel-log");
     }
-    /* From now on: what is older may be of a time before a reset. */
+    /* From now on: what is older may be of a time before a reset.  The state
+     * may say from where on (bj_gpus_log_load). */
     lseek(g->health.log, 0, SEEK_END);
     return 0;
 }
@@ -67,6 +83,16 @@ void bj_gpus_health_close(struct bj_gpus *g)
 
 /* --- Xid errors ------------------------------------------------------------*/
 
+/* Whether a hold may be concerned by an error of a device: it is on it or on an
+ * instance of it, now or until the last reading, as an error may end the job.
+ */
+static bool concerned(const struct bj_gpus *g, const struct bj_gpu_hold *h,
+                      size_t dev)
+{
+    return (h->now || h->had) &&
+           (h->dev == dev || g->dev[h->dev].parent == (int)dev);
+}
+
 /* The jobs that hold a device, "4711,4712", as they may be concerned. */
 static void holders(const struct bj_gpus *g, size_t dev, char *ret, size_t size)
 {
@@ -74,7 +100,7 @@ static void holders(const struct bj_gpus *g, size_t dev, char *ret, size_t size)
     *ret = '\0';
     for (size_t i = 0; i < g->nholds; i++) {
         const struct bj_gpu_hold *h = &g->hold[i];
-        if (!h->now || (h->dev != dev && g->dev[h->dev].parent != (int)dev))
+        if (!concerned(g, h, dev))
             continue;
         const struct bj_slice id = h->track->ident->f[BJ_ID_JOBID];
         if (n + id.n + 2 > size)
@@ -84,13 +110,30 @@ static void holders(const struct bj_gpus *g, size_t dev, char *ret, size_t size)
     }
 }
 
+void bj_gpus_fault(struct bj_gpu_fault *to, const struct bj_gpu_fault *from)
+{
+    if (from->state > to->state ||
+        (from->state == to->state && from->by_process && !to->by_process))
+        *to = *from;
+}
+
+/* Note an error for a job; t NULL: for all that may be concerned. */
+static void mark(struct bj_gpus *g, size_t dev, const struct bj_track *t,
+                 enum bj_gpu_state state, uint64_t xid)
+{
+    const struct bj_gpu_fault f = {state, xid, bj_clock_wall_usec() / SECOND,
+                                   t != NULL};
+    for (size_t i = 0; i < g->nholds; i++)
+        if (concerned(g, &g->hold[i], dev) && (!t || g->hold[i].track == t))
+            bj_gpus_fault(&g->hold[i].sums.fault, &f);
+}
+
 /* Which job: that of the process, if it still exists; else those that hold the
  * device. */
-static void find_jobs(struct bj_gpus *g, const struct bj_core *core, size_t dev,
-                      uint32_t pid, bool same)
+static void name_jobs(struct bj_gpus *g, size_t dev, const struct bj_track *t,
+                      bool same)
 {
     struct bj_gpu_health *h = &g->dev[dev].health;
-    const struct bj_track *t = pid ? bj_gpus_job_of(g, core, pid) : NULL;
     if (t) {
         const struct bj_slice id = t->ident->f[BJ_ID_JOBID];
         snprintf(h->jobs, sizeof(h->jobs), "%.*s", (int)id.n, id.p);
@@ -111,9 +154,13 @@ static void health_take(struct bj_gpus *g, const struct bj_core *core,
      * after the first of the worst. */
     const bool same = h->usec != 0 && core->now_usec - h->usec < INCIDENT_USEC;
     const bool worse = state > h->state;
-    if (state == BJ_GPU_OK || (!same && state < h->state))
+    const struct bj_track *t = pid ? bj_gpus_job_of(g, core, pid) : NULL;
+    if (state == BJ_GPU_OK)
+        return;
+    mark(g, dev, t, state, xid);
+    if (!same && state < h->state)
         return; /* a state that is worse stays, with its job */
-    find_jobs(g, core, dev, pid, same);
+    name_jobs(g, dev, t, same);
     if (same && !worse)
         return;
     if (state > BJ_GPU_APPLICATION && (!same || h->state <= BJ_GPU_APPLICATION))
@@ -159,6 +206,26 @@ static size_t device_at(const struct bj_gpus *g, const char *pci)
     return i;
 }
 
+/* Whether a record is new.  Count those that were overwritten before it. */
+static bool log_is_new(struct bj_gpus *g, struct bj_slice record)
+{
+    uint64_t n;
+    if (!bj_gpu_log_sequence(record, &n))
+        return true;
+    if (g->health.numbered && n <= g->health.sequence)
+        return false;
+    const uint64_t lost = g->health.numbered ? n - g->health.sequence - 1 : 0;
+    if (lost > 0 && g->health.lost == 0)
+        bj_host_log(&g->host, BJ_LOG_WARN, NULL,
+                    "gpu.kernel-log: %llu records were overwritten before they "
+                    "were read; errors of GPUs may be missing",
+                    (unsigned long long)lost);
+    g->health.lost += lost;
+    g->health.numbered = true;
+    g->health.sequence = n;
+    return true;
+}
+
 /* New lines of the kernel's log; one read gives one record. */
 static void read_log(struct bj_gpus *g, const struct bj_core *core)
 {
@@ -166,11 +233,12 @@ static void read_log(struct bj_gpus *g, const struct bj_core *core)
     for (int i = 0; g->health.log >= 0 && i < RECORDS; i++) {
         struct bj_gpu_log_xid x;
         ssize_t n = read(g->health.log, buf, sizeof(buf));
-        if (n < 0 && errno == EPIPE) /* records were overwritten */
+        if (n < 0 && errno == EPIPE) /* overwritten: the next number shows it */
             continue;
         if (n <= 0)
             return;
-        if (!bj_gpu_log_parse((struct bj_slice){buf, (size_t)n}, &x))
+        const struct bj_slice record = {buf, (size_t)n};
+        if (!log_is_new(g, record) || !bj_gpu_log_parse(record, &x))
             continue;
         const size_t dev = device_at(g, x.pci);
         if (dev < g->n)
@@ -179,6 +247,17 @@ static void read_log(struct bj_gpus *g, const struct bj_core *core)
 }
 
 /* --- states ----------------------------------------------------------------*/
+
+/* Whether all sources of bad states are known to say nothing: Xid errors leave
+ * no trace that a program could read later, memory of AMD and Intel does. */
+static bool would_know(const struct bj_gpu_dev *d)
+{
+    const struct bj_gpu_use *u = &d->now.use;
+    if (u->recovery != BJ_ABSENT)
+        return true;
+    return d->kind == BJ_GPU_NVIDIA ? d->health.watched
+                                    : u->ecc_uncorrected != BJ_ABSENT;
+}
 
 uint64_t bj_gpus_health(const struct bj_gpu_dev *d)
 {
@@ -197,27 +276,30 @@ uint64_t bj_gpus_health(const struct bj_gpu_dev *d)
         {u->rows_pending == 1, BJ_GPU_DRAIN_LATER},
         {u->ecc_uncorrected != BJ_ABSENT && u->ecc_uncorrected > 0,
          BJ_GPU_DEGRADED},
+        {u->recovery != BJ_ABSENT, bj_gpu_recovery_state(u->recovery)},
     };
-    bool known = state != BJ_GPU_OK || u->xids != BJ_ABSENT ||
-                 u->rows_failed != BJ_ABSENT || u->ecc_uncorrected != BJ_ABSENT;
-    for (size_t i = 0; i < sizeof(reports) / sizeof(reports[0]); i++) {
-        known = known || reports[i].is;
+    for (size_t i = 0; i < sizeof(reports) / sizeof(reports[0]); i++)
         if (reports[i].is && reports[i].state > state)
             state = reports[i].state;
-    }
-    return known ? state : BJ_ABSENT;
+    return state != BJ_GPU_OK || would_know(d) ? state : BJ_ABSENT;
 }
 
-/* A device that was away has been reset. */
+/* A device that was away, or whose energy counter began again, has been
+ * reset. */
 static void health_age(struct bj_gpu_dev *d, uint64_t now_usec)
 {
     struct bj_gpu_health *h = &d->health;
-    const bool returned = h->since_usec != 0 && d->since_usec != h->since_usec;
+    const bool reset = (h->since_usec != 0 && d->since_usec != h->since_usec) ||
+                       d->energy.resets != h->resets;
     const bool over = h->state == BJ_GPU_APPLICATION &&
                       now_usec - h->usec >= APPLICATION_USEC;
+    if (h->since_usec == 0 && d->since_usec != 0)
+        h->watched |= d->since_usec < UNWATCHED_USEC;
     h->since_usec = d->since_usec;
-    if (returned || over)
+    h->resets = d->energy.resets;
+    if (reset || over)
         h->state = BJ_GPU_OK;
+    h->watched |= reset;
 }
 
 /* A line for each device: UUID, state, Xid error, job, how the job was found,
@@ -284,6 +366,100 @@ static void health_write(struct bj_gpus *g)
         return;
     }
     bj_buf_free(&text);
+}
+
+/* --- over a restart --------------------------------------------------------*/
+
+void bj_gpus_health_save(const struct bj_gpus *g, struct bj_buf *out)
+{
+    const uint64_t now = bj_clock_boot_usec();
+    if (!*g->health.boot)
+        return;
+    if (g->health.numbered)
+        bj_buf_printf(out, "gpu-log %s %llu\n", g->health.boot,
+                      (unsigned long long)g->health.sequence);
+    for (size_t i = 0; i < g->n; i++) {
+        const struct bj_gpu_health *h = &g->dev[i].health;
+        if ((!h->watched && h->state == BJ_GPU_OK && h->incidents == 0) ||
+            strpbrk(g->dev[i].now.uuid, " \t\n"))
+            continue;
+        bj_buf_printf(out, "gpu-health %s %s", g->dev[i].now.uuid,
+                      g->health.boot);
+        const uint64_t v[] = {now,          h->watched,   h->state,
+                              h->xid,       h->usec,      h->wall_sec,
+                              h->incidents, h->by_process};
+        for (size_t k = 0; k < sizeof(v) / sizeof(v[0]); k++)
+            bj_buf_printf(out, " %llu", (unsigned long long)v[k]);
+        bj_buf_put(out, " ", 1);
+        bj_state_word(out, bj_slice_str(*h->jobs ? h->jobs : "-"));
+        bj_buf_put(out, "\n", 1);
+    }
+}
+
+/* Cut a word and decode it; false: it is missing or too long. */
+static bool cut_text(struct bj_slice *line, char *ret, size_t size)
+{
+    struct bj_slice word;
+    if (!bj_slice_word(line, &word) || word.n >= size)
+        return false;
+    memcpy(ret, word.p, word.n);
+    const int n = bj_state_unword(ret, word.n);
+    if (n < 0)
+        return false;
+    ret[n] = '\0';
+    return true;
+}
+
+static bool is_this_boot(const struct bj_gpus *g, struct bj_slice *line)
+{
+    struct bj_slice word;
+    return bj_slice_word(line, &word) && *g->health.boot &&
+           bj_slice_eq(word, bj_slice_str(g->health.boot));
+}
+
+void bj_gpus_log_load(struct bj_gpus *g, struct bj_slice line)
+{
+    struct bj_slice word;
+    uint64_t n;
+    if (!is_this_boot(g, &line) || !bj_slice_word(&line, &word) ||
+        bj_slice_u64(word, &n) < 0 || g->health.log < 0)
+        return;
+    /* What was written since then, from the oldest record on. */
+    lseek(g->health.log, 0, SEEK_SET);
+    g->health.numbered = true;
+    g->health.sequence = n;
+}
+
+void bj_gpus_health_load(const struct bj_gpus *g, struct bj_gpu_dev *d,
+                         struct bj_slice line)
+{
+    enum { SAVED, WATCHED, STATE, XID, USEC, SEC, INCIDENTS, BY_PROCESS, N };
+    const uint64_t now = bj_clock_boot_usec();
+    uint64_t v[N];
+    char jobs[sizeof(d->health.jobs)];
+    struct bj_slice word;
+    if (!is_this_boot(g, &line))
+        return;
+    for (int i = 0; i < N; i++)
+        if (!bj_slice_word(&line, &word) || bj_slice_u64(word, &v[i]) < 0)
+            return;
+    if (v[STATE] >= BJ_GPU_STATES || v[SAVED] > now || v[USEC] > now ||
+        !cut_text(&line, jobs, sizeof(jobs)))
+        return;
+    struct bj_gpu_health *h = &d->health;
+    /* The log shows what happened between; events of the driver are lost. */
+    h->watched |=
+        v[WATCHED] && (g->health.log >= 0 || now - v[SAVED] < UNWATCHED_USEC);
+    h->incidents += v[INCIDENTS];
+    if (v[STATE] <= h->state)
+        return;
+    h->state = (enum bj_gpu_state)v[STATE];
+    h->xid = v[XID];
+    h->usec = v[USEC];
+    h->wall_sec = v[SEC];
+    h->by_process = v[BY_PROCESS] != 0;
+    snprintf(h->jobs, sizeof(h->jobs), "%s",
+             strcmp(jobs, "-") == 0 ? "" : jobs);
 }
 
 void bj_gpus_health_update(struct bj_gpus *g, const struct bj_core *core)

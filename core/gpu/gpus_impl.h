@@ -16,6 +16,7 @@
 
 /* Kinds of sources.  Those from BJ_GPU_OVER on add values to the others. */
 enum {
+    BJ_GPU_NVIDIA = 0, /* bj_gpu_nvml */
     BJ_GPU_OVER = 3,
     BJ_GPU_KINDS = 7,
     BJ_GPU_DEVS_MAX = 512,
@@ -33,6 +34,16 @@ struct bj_gpu_health {
     uint64_t incidents;           /* above BJ_GPU_APPLICATION */
     uint64_t events;              /* of the driver, taken so far */
     uint64_t since_usec;          /* as of the device */
+    uint64_t resets;              /* of its energy counter, as of the device */
+    bool watched; /* all errors since the boot, or since a reset, are known */
+};
+
+/* The worst error of a device that concerned a job; state BJ_GPU_OK: none. */
+struct bj_gpu_fault {
+    enum bj_gpu_state state;
+    uint64_t xid, wall_sec;
+    bool by_process; /* the kernel named a process of the job; else the job held
+                        the device */
 };
 
 /* A device or an instance, kept while the program runs. */
@@ -84,6 +95,7 @@ struct bj_gpu_sums {
     uint64_t energy_uj;          /* attributed to the job */
     struct bj_gpu_mean busy, sm; /* if reported */
     uint64_t memory_peak_bytes;  /* maximum of all readings; BJ_ABSENT */
+    struct bj_gpu_fault fault;
     unsigned nengines;
     struct bj_gpu_engine engine[BJ_GPU_ENGINES];
 };
@@ -194,6 +206,10 @@ struct bj_gpus {
     struct {
         struct bj_gpu_xid_rules rules;
         int log;               /* the kernel's; -1: none */
+        bool numbered;         /* a record was read: ... */
+        uint64_t sequence;     /* its number */
+        uint64_t lost;         /* records that were overwritten before */
+        char boot[64];         /* id of this boot; empty: unknown */
         struct bj_buf written; /* gpu.health-file */
         int fault;             /* of its last write */
     } health;
@@ -205,6 +221,16 @@ int bj_gpus_health_open(struct bj_gpus *g, struct bj_err *err);
 void bj_gpus_health_close(struct bj_gpus *g);
 void bj_gpus_health_update(struct bj_gpus *g, const struct bj_core *core);
 uint64_t bj_gpus_health(const struct bj_gpu_dev *d);
+
+/* Lines of the state, "gpu-health UUID ..." and "gpu-log ..."; a line of
+ * another boot is ignored.  line: behind the UUID, behind the first word. */
+void bj_gpus_health_save(const struct bj_gpus *g, struct bj_buf *out);
+void bj_gpus_health_load(const struct bj_gpus *g, struct bj_gpu_dev *d,
+                         struct bj_slice line);
+void bj_gpus_log_load(struct bj_gpus *g, struct bj_slice line);
+
+/* Take the fault if it is worse, or as bad and known from a process. */
+void bj_gpus_fault(struct bj_gpu_fault *to, const struct bj_gpu_fault *from);
 
 extern const struct bj_gpu_kind *const bj_gpu_kinds[BJ_GPU_KINDS];
 

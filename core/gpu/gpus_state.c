@@ -4,6 +4,8 @@
  * gpu-number SOURCE INDEX UUID
  * gpu-job KEY UUID EVIDENCE ESTIMATED and the numbers of sums[], then ENGINE
  * and its microseconds for each class of engines
+ * gpu-fault KEY UUID STATE XID SECONDS BY_PROCESS: of the gpu-job before
+ * gpu-health, gpu-log: gpus_health.c
  *
  * KEY is that of the job's account. */
 #include "base/array.h"
@@ -51,6 +53,13 @@ static void save_sums(const struct bj_gpus *g, struct bj_slice key, size_t dev,
             bj_buf_printf(out, " %s %llu", s->engine[k].name,
                           (unsigned long long)s->engine[k].busy_usec);
     bj_buf_put(out, "\n", 1);
+    if (s->fault.state == BJ_GPU_OK)
+        return;
+    bj_buf_str(out, "gpu-fault ");
+    bj_state_word(out, key);
+    bj_buf_printf(out, " %s %u %llu %llu %d\n", g->dev[dev].now.uuid,
+                  (unsigned)s->fault.state, (unsigned long long)s->fault.xid,
+                  (unsigned long long)s->fault.wall_sec, s->fault.by_process);
 }
 
 static void save_jobs(struct bj_gpus *g, bj_gpus_key *key, struct bj_buf *out)
@@ -86,6 +95,7 @@ void bj_gpus_save(struct bj_gpus *g, bj_gpus_key *key, struct bj_buf *out)
                           (unsigned long long)g->dev[i].number,
                           g->dev[i].now.uuid);
     save_jobs(g, key, out);
+    bj_gpus_health_save(g, out);
 }
 
 /* --- reading --------------------------------------------------------------*/
@@ -131,6 +141,7 @@ static void load_line(struct bj_gpus *g, struct bj_slice line)
     if (gpus_state_cut_number(&line, &counter) && counter < BJ_GPU_KINDS)
         d->counter = (unsigned)counter;
     d->given_uj += a.total_uj;
+    d->health.resets = a.resets;
     /* If it was read already, repeat that with the loaded position. */
     if (d->energy.stamp_usec != 0)
         bj_gpus_count(g, d, &a);
@@ -211,6 +222,30 @@ static void load_job(struct bj_gpus *g, struct bj_slice line)
         free(k.key);
 }
 
+static void load_fault(struct bj_gpus *g, struct bj_slice line)
+{
+    char uuid[BJ_GPU_TEXT];
+    uint64_t v[4];
+    char *key = cut_key(&line);
+    bool good = key && cut_uuid(&line, uuid);
+    for (int i = 0; i < 4; i++)
+        good = good && gpus_state_cut_number(&line, &v[i]);
+    for (size_t i = 0; good && v[0] < BJ_GPU_STATES && i < g->nkept; i++)
+        if (strcmp(g->kept[i].key, key) == 0 &&
+            strcmp(g->dev[g->kept[i].dev].now.uuid, uuid) == 0)
+            g->kept[i].sums.fault = (struct bj_gpu_fault){
+                (enum bj_gpu_state)v[0], v[1], v[2], v[3] != 0};
+    free(key);
+}
+
+static void load_health(struct bj_gpus *g, struct bj_slice line)
+{
+    char uuid[BJ_GPU_TEXT];
+    struct bj_gpu_dev *d = cut_uuid(&line, uuid) ? dev_of(g, uuid) : NULL;
+    if (d)
+        bj_gpus_health_load(g, d, line);
+}
+
 void bj_gpus_load(struct bj_gpus *g, struct bj_slice text)
 {
     struct bj_slice line, word;
@@ -223,6 +258,12 @@ void bj_gpus_load(struct bj_gpus *g, struct bj_slice text)
             load_number(g, line);
         else if (bj_slice_eq(word, BJ_SLICE("gpu-job")))
             load_job(g, line);
+        else if (bj_slice_eq(word, BJ_SLICE("gpu-fault")))
+            load_fault(g, line);
+        else if (bj_slice_eq(word, BJ_SLICE("gpu-health")))
+            load_health(g, line);
+        else if (bj_slice_eq(word, BJ_SLICE("gpu-log")))
+            bj_gpus_log_load(g, line);
     }
     bj_gpus_renumber(g);
 }
@@ -251,6 +292,7 @@ static void resume(struct bj_gpu_hold *h, struct bj_gpu_kept *k)
         if (e && old->busy_usec > e->busy_usec)
             e->busy_usec = old->busy_usec;
     }
+    bj_gpus_fault(&h->sums.fault, &k->sums.fault);
     h->evidence |= k->evidence;
     h->saved |= k->evidence;
     h->ever_estimated |= k->estimated;

@@ -98,6 +98,18 @@ enum bj_gpu_state bj_gpu_xid_state(const struct bj_gpu_xid_rules *rules,
     return (enum bj_gpu_state)rules->state[xid];
 }
 
+enum bj_gpu_state bj_gpu_recovery_state(uint64_t action)
+{
+    static const unsigned char states[] = {
+        BJ_GPU_OK,          BJ_GPU_RESET, /* reset */
+        BJ_GPU_LOST,                      /* reboot of the node */
+        BJ_GPU_DRAIN_LATER,               /* no more peer access */
+        BJ_GPU_DRAIN_LATER,               /* reset when no job is left */
+        BJ_GPU_DEGRADED};                 /* recover the IMEX domain */
+    return action < sizeof(states) ? (enum bj_gpu_state)states[action]
+                                   : BJ_GPU_DEGRADED;
+}
+
 /* --- the kernel's log ------------------------------------------------------*/
 
 static bool skip(struct bj_slice *s, struct bj_slice prefix)
@@ -179,4 +191,12 @@ bool bj_gpu_log_parse(struct bj_slice record, struct bj_gpu_log_xid *ret)
         return false;
     ret->boot_usec = usec;
     return take_xid(line, ret);
+}
+
+bool bj_gpu_log_sequence(struct bj_slice record, uint64_t *ret)
+{
+    struct bj_slice field;
+    return bj_slice_field(&record, ',', &field) &&
+           bj_slice_field(&record, ',', &field) &&
+           bj_slice_u64(field, ret) == 0;
 }

@@ -39,6 +39,10 @@ int bj_gpu_xid_rules_parse(struct bj_slice text, struct bj_gpu_xid_rules *ret,
 enum bj_gpu_state bj_gpu_xid_state(const struct bj_gpu_xid_rules *rules,
                                    uint64_t xid);
 
+/* The state that a recovery action of NVML means (nvml.h,
+ * nvmlDeviceGpuRecoveryAction_t).  Of one that is not known: degraded. */
+enum bj_gpu_state bj_gpu_recovery_state(uint64_t action);
+
 /* An Xid error in the kernel's log. */
 struct bj_gpu_log_xid {
     char pci[16]; /* "0000:65:00": domain, bus, device; lower case */
@@ -50,5 +54,9 @@ struct bj_gpu_log_xid {
 /* Parse a record of /dev/kmsg (Documentation/ABI/testing/dev-kmsg).  False:
  * another line, or one that was not written by the kernel. */
 bool bj_gpu_log_parse(struct bj_slice record, struct bj_gpu_log_xid *ret);
+
+/* The number of any record: each has that of the one before plus 1, unless
+ * records between were overwritten.  False: it has none. */
+bool bj_gpu_log_sequence(struct bj_slice record, uint64_t *ret);
 
 #endif

@@ -158,7 +158,12 @@ enum {
     FIELD_MEMORY_TEMPERATURE = 82,
     FIELD_PCIE_REPLAYS = 94,
     FIELD_NVLINK_TX = 138,
-    FIELD_NVLINK_RX = 139
+    FIELD_NVLINK_RX = 139,
+    FIELD_RECOVERY = 230, /* NVML_FI_DEV_GET_GPU_RECOVERY_ACTION */
+    /* NVML_FI_DEV_CLOCKS_EVENT_REASON_..., nanoseconds */
+    FIELD_SW_THERMAL = 269,
+    FIELD_HW_THERMAL = 270,
+    FIELD_POWER_BRAKE = 271
 };
 
 static void nvml_read_put(struct bj_gpu *g, size_t off, uint64_t value)
@@ -325,12 +330,16 @@ static void field_values(struct bj_nvml_visit *v)
     static const struct {
         uint32_t id, scope; /* scope: all links */
         size_t off;
-        uint64_t mul;
+        uint64_t mul, div;
     } fields[] = {
-        {FIELD_MEMORY_TEMPERATURE, 0, AT(memory_temperature_uc), 1000000},
-        {FIELD_PCIE_REPLAYS, 0, AT(pcie_replays), 1},
-        {FIELD_NVLINK_TX, UINT32_MAX, AT(nvlink_tx_bytes), 1024},
-        {FIELD_NVLINK_RX, UINT32_MAX, AT(nvlink_rx_bytes), 1024},
+        {FIELD_MEMORY_TEMPERATURE, 0, AT(memory_temperature_uc), 1000000, 1},
+        {FIELD_PCIE_REPLAYS, 0, AT(pcie_replays), 1, 1},
+        {FIELD_NVLINK_TX, UINT32_MAX, AT(nvlink_tx_bytes), 1024, 1},
+        {FIELD_NVLINK_RX, UINT32_MAX, AT(nvlink_rx_bytes), 1024, 1},
+        {FIELD_RECOVERY, 0, AT(recovery), 1, 1},
+        {FIELD_SW_THERMAL, 0, AT(throttled_sw_usec), 1, 1000},
+        {FIELD_HW_THERMAL, 0, AT(throttled_hw_usec), 1, 1000},
+        {FIELD_POWER_BRAKE, 0, AT(throttled_brake_usec), 1, 1000},
     };
     struct bj_nvml_field f[COUNT(fields)] = {0};
     for (size_t i = 0; i < COUNT(fields); i++) {
@@ -344,7 +353,8 @@ static void field_values(struct bj_nvml_visit *v)
         uint64_t value;
         if (f[i].code == BJ_NVML_OK && field_value(&f[i], &value) &&
             value < UINT64_MAX / 1000000)
-            nvml_read_put(v->gpu, fields[i].off, value * fields[i].mul);
+            nvml_read_put(v->gpu, fields[i].off,
+                          value * fields[i].mul / fields[i].div);
     }
 }
 

@@ -71,6 +71,22 @@ static const struct bj_metric gpu_rows[] = {
     COUNTER(bj_gpu_use, incidents, "incidents", BJ_NUMBER,
             "Faults of the GPU that Xid errors reported since this program "
             "started: errors of a minute are one, those of programs none."),
+    GAUGE(
+        bj_gpu_use, recovery, "recovery_action", BJ_NUMBER,
+        "What the driver says the GPU needs: 0 nothing, 1 a reset, 2 a reboot "
+        "of the node, 3 no more peer access, 4 a reset when it is free, 5 "
+        "recovery of its IMEX domain. Others: see the driver."),
+    COUNTER(bj_gpu_use, throttled_sw_usec, "throttled_software_thermal",
+            BJ_USEC,
+            "Time in which the driver lowered the clocks of the GPU because "
+            "of heat, in seconds since the driver was loaded."),
+    COUNTER(bj_gpu_use, throttled_hw_usec, "throttled_hardware_thermal",
+            BJ_USEC,
+            "Time in which the hardware lowered the clocks of the GPU because "
+            "of heat, in seconds since the driver was loaded."),
+    COUNTER(bj_gpu_use, throttled_brake_usec, "throttled_power_brake", BJ_USEC,
+            "Time in which the power supply of the node lowered the clocks of "
+            "the GPU, in seconds since the driver was loaded."),
     COUNTER(bj_gpu_use, ecc_corrected, "ecc_corrected", BJ_NUMBER,
             "Corrected memory errors of the GPU since its driver was loaded."),
     COUNTER(

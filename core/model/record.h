@@ -227,6 +227,10 @@ struct bj_gpu_use {
                                 newest reading; absent: none failed */
     uint64_t health;         /* enum bj_gpu_state (core/gpu/health.h) */
     uint64_t incidents;      /* since the start */
+    uint64_t recovery;       /* what the driver asks for: NVML's
+                                GET_GPU_RECOVERY_ACTION; 0: nothing */
+    uint64_t throttled_sw_usec, throttled_hw_usec; /* heat; by the driver, by */
+    uint64_t throttled_brake_usec; /* the board; by the power supply */
     uint64_t ecc_corrected, ecc_uncorrected; /* since the driver was loaded */
     uint64_t ecc_corrected_ever, ecc_uncorrected_ever;
     uint64_t rows_corrected, rows_uncorrected, rows_pending, rows_failed;

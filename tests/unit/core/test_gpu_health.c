@@ -8,6 +8,7 @@
 #include "tests/unit/lib/testclock.h"
 
 #include <fcntl.h>
+#include <glob.h>
 #include <sys/stat.h>
 
 enum { SECOND = 1000000 };
@@ -89,6 +90,11 @@ static void lines(void **state)
         bool found = bj_gpu_log_parse(bj_slice_str(cases[i].record), &x);
         if (found != (cases[i].pci != NULL))
             fail_msg("%s", cases[i].record);
+        uint64_t number;
+        if (found)
+            assert_true(
+                bj_gpu_log_sequence(bj_slice_str(cases[i].record), &number) &&
+                number > 0);
         if (!found)
             continue;
         assert_string_equal(x.pci, cases[i].pci);
@@ -98,10 +104,24 @@ static void lines(void **state)
     }
 }
 
+static void actions(void **state)
+{
+    (void)state;
+    static const enum bj_gpu_state want[] = {
+        BJ_GPU_OK,          BJ_GPU_RESET,    BJ_GPU_LOST,    BJ_GPU_DRAIN_LATER,
+        BJ_GPU_DRAIN_LATER, BJ_GPU_DEGRADED, BJ_GPU_DEGRADED};
+    for (size_t i = 0; i < COUNT(want); i++)
+        assert_int_equal(bj_gpu_recovery_state(i), want[i]);
+    assert_int_equal(bj_gpu_recovery_state(UINT64_MAX), BJ_GPU_DEGRADED);
+}
+
 /* --- simulated GPUs --------------------------------------------------------*/
 
 #define SCOPE "system.slice/slurmstepd.scope/"
-#define DEVICES                                                                \
+/* 230: the recovery action, 1: a number of 32 bits. */
+#define NO_ACTION "field 0 230 1 0\nfield 1 230 1 0\n"
+#define DEVICES NO_ACTION SILENT
+#define SILENT                                                                 \
     "driver 550.54.15\n"                                                       \
     "gpu 0 uuid GPU-a\ngpu 0 pci 00000000:07:00.0\ngpu 0 events 8\n"           \
     "gpu 1 uuid GPU-b\ngpu 1 pci 00000000:0F:00.0\ngpu 1 events 8\n"           \
@@ -111,6 +131,8 @@ static struct rig rig;
 static const char *dir;
 static char log_path[160], health_path[160];
 static int log_fd = -1;
+static char proc[128], sys[128], cgroup[128], nvml[4300], log_opt[180],
+    health_opt[180], saved[180], spool[180];
 
 static void process(unsigned pid, const char *job)
 {
@@ -127,14 +149,29 @@ static void process(unsigned pid, const char *job)
     tmp_v2_job(path, 1000, 4096, text);
 }
 
+static void start(void)
+{
+    rig_start(&rig, proc, sys, cgroup, nvml, log_opt, health_opt, saved, spool,
+              "collector.node=false", "gpu.interval=1s",
+              "gpu.map-dir=", "collector.energy=true", "energy.interval=1s",
+              "energy.slow-interval=1s", NULL);
+    log_fd = open(log_path, O_WRONLY | O_NONBLOCK);
+    assert_true(log_fd >= 0);
+}
+
+static void stop(void)
+{
+    close(log_fd);
+    rig_stop(&rig);
+}
+
 static int setup(void **state)
 {
     (void)state;
-    static char proc[128], sys[128], cgroup[128], nvml[4300], log[180],
-        health[180];
     dir = tmp_make();
     tmp_dir("cg");
     tmp_dir("sys");
+    tmp_dir("spool");
     tmp_file("cg/cgroup.controllers", "cpu memory\n");
     process(1100, "job_11");
     process(1200, "job_12");
@@ -146,21 +183,19 @@ static int setup(void **state)
     snprintf(sys, sizeof(sys), "path.sysfs=%s/sys", dir);
     snprintf(cgroup, sizeof(cgroup), "path.cgroupfs=%s/cg", dir);
     snprintf(nvml, sizeof(nvml), "gpu.nvml=%s", fake_nvml());
-    snprintf(log, sizeof(log), "gpu.kernel-log=%s", log_path);
-    snprintf(health, sizeof(health), "gpu.health-file=%s", health_path);
+    snprintf(log_opt, sizeof(log_opt), "gpu.kernel-log=%s", log_path);
+    snprintf(saved, sizeof(saved), "energy.state-file=%s/state", dir);
+    snprintf(spool, sizeof(spool), "record.dir=%s/spool", dir);
+    snprintf(health_opt, sizeof(health_opt), "gpu.health-file=%s", health_path);
     fake_script(dir, DEVICES);
-    rig_start(&rig, proc, sys, cgroup, nvml, log, health,
-              "collector.node=false", "gpu.interval=1s", "gpu.map-dir=", NULL);
-    log_fd = open(log_path, O_WRONLY | O_NONBLOCK);
-    assert_true(log_fd >= 0);
+    start();
     return 0;
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    close(log_fd);
-    rig_stop(&rig);
+    stop();
     tmp_gone();
     unsetenv("FAKE_NVML");
     return 0;
@@ -184,9 +219,11 @@ static bool is(const char *uuid, uint64_t health, uint64_t incidents)
 
 #define AWAIT_PASSES(condition) AWAIT_STEP(rig_pass(&rig), condition)
 
+/* A pass reads it: a pipe does not keep two records apart. */
 static void kernel_says(const char *record)
 {
     assert_int_equal(write(log_fd, record, strlen(record)), strlen(record));
+    rig_pass(&rig);
 }
 
 /* The line of a device in the file starts with this text. */
@@ -273,12 +310,121 @@ static void memory(void **state)
     expect_line("GPU-a drain_later - - - -\n");
 }
 
+static uint64_t log_losses(void)
+{
+    const struct bj_gpu_source *s = rig.snap->gpu_sources.v;
+    for (size_t i = 0; i < rig.snap->gpu_sources.n; i++)
+        if (bj_slice_eq(s[i].sub.key[0], BJ_SLICE("kernel_log")))
+            return s[i].errors;
+    return BJ_ABSENT;
+}
+
+/* The driver says what to do; where it does not, no error since the start does
+ * not mean that there was none before. */
+static void recovery(void **state)
+{
+    (void)state;
+    held();
+    fake_script(dir, "field 0 230 1 4\nfield 1 230 1 9\nfield 0 269 3 7000999\n"
+                     "field 0 271 3 0\n" SILENT);
+    AWAIT_PASSES(is("GPU-a", BJ_GPU_DRAIN_LATER, 0) &&
+                 is("GPU-b", BJ_GPU_DEGRADED, 0));
+    assert_int_equal(device("GPU-a")->recovery, 4);
+    assert_int_equal(device("GPU-a")->throttled_sw_usec, 7000);
+    assert_int_equal(device("GPU-a")->throttled_hw_usec, BJ_ABSENT);
+    assert_int_equal(device("GPU-a")->throttled_brake_usec, 0);
+    fake_script(dir, SILENT "gpu 1 ecc_10 0\n");
+    AWAIT_PASSES(is("GPU-a", BJ_ABSENT, 0) && is("GPU-b", BJ_ABSENT, 0));
+    expect_line("GPU-a unknown - - - -\n");
+}
+
+/* States are kept over a restart, until a reset. */
+static void restart(void **state)
+{
+    (void)state;
+    held();
+    kernel_says("3,5,1,-;NVRM: Xid (PCI:0000:07:00): 95, pid=1100, name=x\n");
+    kernel_says("3,6,1,-;NVRM: Xid (PCI:0000:0f:00): 13, pid=1200, name=x\n");
+    AWAIT_PASSES(is("GPU-a", BJ_GPU_DRAIN_NOW, 1) &&
+                 is("GPU-b", BJ_GPU_APPLICATION, 0));
+    assert_int_equal(log_losses(), 0);
+    stop();
+    fake_script(dir, DEVICES "gpu 0 energy 9000\n");
+    start();
+    AWAIT_PASSES(is("GPU-a", BJ_GPU_DRAIN_NOW, 1));
+    /* Read before: no incident.  Then three were overwritten. */
+    kernel_says("3,5,1,-;NVRM: Xid (PCI:0000:0f:00): 79, pid=1200, name=x\n");
+    AWAIT_PASSES(is("GPU-a", BJ_GPU_DRAIN_NOW, 1) &&
+                 is("GPU-b", BJ_GPU_APPLICATION, 0) &&
+                 device("GPU-a")->energy_uj == 0);
+    expect_line("GPU-a drain_now 95 11 process ");
+    kernel_says("3,10,1,-;NVRM: Xid (PCI:0000:0f:00): 13, pid=1, name=x\n");
+    AWAIT_PASSES(log_losses() == 3);
+    assert_non_null(strstr(rig.log, "3 records were overwritten"));
+    /* Its energy counter begins again: a reset while no program ran. */
+    stop();
+    fake_script(dir, SILENT "gpu 0 energy 10\n");
+    start();
+    /* A counter that fell counts when it rises from there. */
+    AWAIT_PASSES(is("GPU-a", BJ_GPU_DRAIN_NOW, 1));
+    fake_script(dir, SILENT "gpu 0 energy 20\n");
+    AWAIT_PASSES(is("GPU-a", BJ_GPU_OK, 1));
+    expect_line("GPU-a ok - - - -\n");
+}
+
+/* What a record says of the job's GPU; it ends with the error. */
+static void in_record(const char *jobid, const char *want)
+{
+    static char text[4096];
+    char pattern[256];
+    glob_t g;
+    snprintf(pattern, sizeof(pattern), "%s/spool/*.%s.*.json", dir, jobid);
+    AWAIT_PASSES(glob(pattern, 0, NULL, &g) == 0);
+    FILE *f = fopen(g.gl_pathv[0], "r");
+    assert_non_null(f);
+    text[fread(text, 1, sizeof(text) - 1, f)] = '\0';
+    fclose(f);
+    globfree(&g);
+    const char *at = strstr(text, "\"fault\":");
+    if (want ? !at || strncmp(at, want, strlen(want)) != 0 : at != NULL)
+        fail_msg("%s in %s", want ? want : "no fault", text);
+}
+
+static void records(void **state)
+{
+    (void)state;
+    held();
+    /* Named by the process, and an error of its own before; also over a
+     * restart. */
+    kernel_says("3,5,1,-;NVRM: Xid (PCI:0000:07:00): 31, pid=1100, name=x\n");
+    kernel_says("3,6,1,-;NVRM: Xid (PCI:0000:07:00): 95, pid=1100, name=x\n");
+    AWAIT_PASSES(is("GPU-a", BJ_GPU_DRAIN_NOW, 1));
+    stop();
+    start();
+    AWAIT_PASSES(is("GPU-a", BJ_GPU_DRAIN_NOW, 1) && rig_job(&rig, "11") &&
+                 rig_job(&rig, "11")->gpus.n == 1 && rig_job(&rig, "12") &&
+                 rig_job(&rig, "12")->gpus.n == 1);
+    tmp_remove("cg/" SCOPE "job_11");
+    in_record("11", "\"fault\":\"drain_now\",\"fault_xid\":95,"
+                    "\"fault_time\":");
+    in_record("11", "\"fault\":\"drain_now\"");
+    tmp_remove("cg/" SCOPE "job_12");
+    in_record("12", NULL);
+}
+
 int main(void)
 {
 #define HEALTH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rules), cmocka_unit_test(lines), HEALTH(events),
-        HEALTH(kernel_log),      HEALTH(memory),
+        cmocka_unit_test(rules),
+        cmocka_unit_test(lines),
+        HEALTH(events),
+        HEALTH(kernel_log),
+        HEALTH(memory),
+        HEALTH(recovery),
+        HEALTH(restart),
+        HEALTH(records),
+        cmocka_unit_test(actions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,6 +54,7 @@ static void test_round_trip(void **state)
         GPU JOB " compute 9 copy 10\n",
         GPU "gpu GPU-b 0 0 0 0 0 9 0 0 0 0 0 0 0 0\n" JOB "\n"
             "gpu-job slurm//12%2322 GPU-b 1 0 0 0 0 0 0 0 0 " ABSENT "\n",
+        JOB "\ngpu-fault slurm//11%2322 GPU-a 4 95 1000 1\n",
         "gpu-job a%20b%0a%231 GPU-a 16 0 1 2 3 4 5 6 7 8\n",
     };
     (void)state;
@@ -73,6 +74,9 @@ static void test_bad(void **state)
         "gpu-job slurm//11%2322 GPU-a 0 1 1 2 3 4 5 6 7 8\n", /* no evidence */
         "gpu-jobs slurm//11%2322 GPU-a 8 1 1 2 3 4 5 6 7 8\n",
         "gpu GPU-a 1 2 3\n",
+        "gpu-fault slurm//11%2322 GPU-a 4 95 1000 1\n",   /* no such job */
+        "gpu-health GPU-a boot 1 1 4 95 1 1000 1 1 11\n", /* another boot */
+        "gpu-log boot 7\n",
         "zone rapl 1 2 3\n",
     };
     char text[512];

@@ -8,6 +8,7 @@
 #include "statsdb/tables/schema_sql.h"
 #include "store/db.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,24 +154,48 @@ static int compare_layouts(const struct layout *want, const struct layout *got,
     return 0;
 }
 
-int bj_schema_fits(struct bj_db *db, int version, struct bj_err *err)
+/* Make the layout of a version from its tables in an empty database. */
+static int make_layout(int version, struct layout *ret, struct bj_err *err)
 {
     const struct bj_db_options opt = {.create = true};
     struct bj_db *model = NULL;
-    struct layout want = {.n = 0}, got = {.n = 0};
-    if (version <= 0 || version > bj_schema_version())
-        return 0;
     int r = bj_db_open(&opt, &model, err);
     if (r == 0)
         r = bj_schema_make(model, version, err);
     if (r == 0)
-        r = read_layout(model, &want, err);
+        r = read_layout(model, ret, err);
+    bj_db_close(model);
+    if (r < 0) {
+        schema_layout_drop(ret);
+        *ret = (struct layout){.n = 0};
+    }
+    return r;
+}
+
+/* The last layout that was asked for.  To make it takes ten times as long as the
+ * rest of opening a store. */
+static pthread_mutex_t wanted_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct layout wanted;
+static int wanted_version;
+
+int bj_schema_fits(struct bj_db *db, int version, struct bj_err *err)
+{
+    struct layout got = {.n = 0};
+    int r = 0;
+    if (version <= 0 || version > bj_schema_version())
+        return 0;
+    pthread_mutex_lock(&wanted_lock);
+    if (version != wanted_version) {
+        schema_layout_drop(&wanted);
+        wanted = (struct layout){.n = 0};
+        r = make_layout(version, &wanted, err);
+        wanted_version = r == 0 ? version : 0;
+    }
     if (r == 0)
         r = read_layout(db, &got, err);
     if (r == 0)
-        r = compare_layouts(&want, &got, version, err);
-    bj_db_close(model);
-    schema_layout_drop(&want);
+        r = compare_layouts(&wanted, &got, version, err);
+    pthread_mutex_unlock(&wanted_lock);
     schema_layout_drop(&got);
     return r;
 }

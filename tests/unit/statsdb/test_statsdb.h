@@ -47,14 +47,45 @@ static inline void fixture_close(struct fixture *f)
     assert_int_equal(rmdir(f->dir), 0);
 }
 
-static inline struct bj_store *store_open(const struct fixture *f)
+static inline struct bj_store *store_open_at(const char *path)
 {
     struct bj_err err = {0};
     struct bj_store *s = NULL;
-    if (bj_store_open(&(struct bj_store_options){.path = f->path}, &s, &err) <
-        0)
+    if (bj_store_open(&(struct bj_store_options){.path = path}, &s, &err) < 0)
         fail_msg("%s", err.msg);
     return s;
+}
+
+/* Write an empty store.  Its tables are made once in a process, which takes
+ * longer than most tests. */
+static inline void store_make(const char *path)
+{
+    static char *bytes;
+    static size_t n;
+    FILE *f;
+    if (!bytes) {
+        bj_store_close(store_open_at(path));
+        f = fopen(path, "r");
+        assert_non_null(f);
+        assert_int_equal(fseek(f, 0, SEEK_END), 0);
+        n = (size_t)ftell(f);
+        rewind(f);
+        bytes = malloc(n);
+        assert_int_equal(fread(bytes, 1, n, f), n);
+    } else {
+        f = fopen(path, "w");
+        assert_non_null(f);
+        assert_int_equal(fwrite(bytes, 1, n, f), n);
+    }
+    assert_int_equal(fclose(f), 0);
+}
+
+/* Open the store; if there is no file, make an empty one. */
+static inline struct bj_store *store_open(const struct fixture *f)
+{
+    if (access(f->path, F_OK) < 0)
+        store_make(f->path);
+    return store_open_at(f->path);
 }
 
 static inline struct bj_upsert *upsert_open(struct bj_store *s)

@@ -359,7 +359,7 @@ static void test_private(void **state)
     const uid_t owner = geteuid() == 0 ? 65534 : geteuid();
     assert_int_equal(chown(f.dir, owner, (gid_t)-1), 0);
     const mode_t mask = umask(0);
-    struct bj_store *s = store_open(&f);
+    struct bj_store *s = store_open_at(f.path);
     static const char *const tails[] = {"", "-wal", "-shm", ".lock"};
     for (size_t i = 0; i < sizeof(tails) / sizeof(tails[0]); i++) {
         snprintf(name, sizeof(name), "%s%s", f.path, tails[i]);

@@ -15,14 +15,11 @@
 #include <string.h>
 
 enum {
-    DAY = 86400,
-    MONTHS = 13,     /* shown, the newest last */
-    SHOWN = 100,     /* accounts of a page */
-    QUICK_DAYS = 35, /* a longer time has its applications on request */
-    FAR = 1000,      /* percent; a larger change is not shown */
+    MONTHS = 13, /* shown, the newest last */
+    SHOWN = 100, /* accounts of a page */
+    FAR = 1000,  /* percent; a larger change is not shown */
     MASK = BJ_BIT(BJ_PARAM_FROM) | BJ_BIT(BJ_PARAM_TO) |
-           BJ_BIT(BJ_PARAM_CLUSTER) | BJ_BIT(BJ_PARAM_MONTH) |
-           BJ_BIT(BJ_PARAM_BY)
+           BJ_BIT(BJ_PARAM_CLUSTER) | BJ_BIT(BJ_PARAM_MONTH)
 };
 
 /* What an account, a faculty or a month used. */
@@ -451,22 +448,15 @@ static void management_put_head(struct bj_call *c, const struct bj_params *p,
 
 static int management_put_applications(struct bj_call *c,
                                        const struct bj_params *p,
-                                       const struct overview *v)
+                                       const struct part *all)
 {
     struct bj_buf *b = &c->reply->body;
-    const int64_t days =
-        (p->number[BJ_PARAM_TO] - p->number[BJ_PARAM_FROM]) / DAY;
-    if (!v->is_month && days > QUICK_DAYS && !p->given[BJ_PARAM_BY]) {
-        bj_buf_str(b, "<p><a href=\"management?");
-        bj_page_args(b, c, BJ_BIT(BJ_PARAM_BY));
-        bj_local_html(b, "by=application\">{By application}</a></p>\n");
-        return 0;
-    }
+    const struct bj_usage_sum sum = {.ended = all->jobs, .bill = all->now};
     bj_widget_card(b, "By application", NULL, NULL);
-    int r = bj_applications_page(c, p);
-    bj_local_html(
-        b, "<p class=\"small mute\">{By application: of jobs that ended in "
-           "this time, with all hours of their run.}</p>\n");
+    int r = bj_applications_page(c, p, &sum);
+    bj_local_html(b,
+                  "<p class=\"small mute\">{The application of a job is known "
+                  "when the job has ended.}</p>\n");
     bj_widget_card_end(b);
     return r;
 }
@@ -475,9 +465,6 @@ static int management_put_applications(struct bj_call *c,
 static int management_time(struct bj_call *c, struct bj_params *p,
                            struct overview *v)
 {
-    const struct bj_slice by = bj_params_text(p, BJ_PARAM_BY);
-    if (by.n > 0 && !bj_slice_eq(by, BJ_SLICE("application")))
-        return bj_call_refuse(c, 400, "The parameter by must be application.");
     v->is_month = !p->given[BJ_PARAM_FROM] && !p->given[BJ_PARAM_TO];
     if (v->is_month) {
         int r = bj_page_month(c, p, &v->month);
@@ -514,7 +501,7 @@ static int on_management(struct bj_call *c)
             management_put_parts(b, v, v->faculty, v->faculties, false);
         management_put_parts(b, v, v->row, v->rows, true);
         management_put_months(b, v);
-        r = management_put_applications(c, &p, v);
+        r = management_put_applications(c, &p, &v->all);
         bj_page_usage_note(b);
         bj_page_close(c);
     }

@@ -3,6 +3,7 @@
 
 #include "apiserver/frame/faculty.h"
 #include "apiserver/frame/state.h"
+#include "apiserver/v1/sum_rows.h"
 #include "apiserver/v1/table.h"
 #include "base/stamp.h"
 #include "base/tz.h"
@@ -10,8 +11,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { DAY = 86400 };
 
 enum group {
     BY_CLUSTER,
@@ -403,11 +402,8 @@ struct usage {
     bool by[GROUPS];
     struct bj_buf faculties; /* text of the file */
     const char *order;       /* NULL: the default */
-    int64_t first, last;     /* months */
-    int64_t from, to;        /* their first and last day */
-    int64_t whole, upto;     /* those of which all days count, and no day is
-                                listed; none: upto < whole */
-    bool sums;               /* select the sums themselves, not columns */
+    struct bj_sum_rows rows;
+    bool sums; /* select the sums themselves, not columns */
 };
 
 static int read_groups(struct bj_call *c, struct usage *a)
@@ -460,63 +456,14 @@ static int read_order(struct bj_call *c, struct usage *a)
                                 s.n < 60 ? (int)s.n : 60, s.p);
 }
 
-static int64_t usage_day_of(int64_t sec, int64_t *month)
-{
-    struct bj_civil t = {0};
-    bj_civil_from_days(bj_tz_day(bj_tz_used(), sec >= 0 ? sec : 0), &t);
-    *month = (int64_t)t.year * 12 + t.month - 1;
-    return t.day;
-}
-
-/* Skip months without sums. */
-static int first_month(struct bj_call *c, int64_t *ret)
-{
-    struct bj_st *st;
-    int r = bj_reader_prepare(
-        c->reader, "SELECT id >> 37 FROM rollup_usage ORDER BY id LIMIT 1", &st,
-        &c->err);
-    if (r == 0 && (r = bj_st_row(st, &c->err)) > 0)
-        *ret = bj_st_get_i64(st, 0);
-    return r < 0 ? r : 0;
-}
-
-/* Find the months whose sums are read from one row for each combination. */
-static void find_whole(struct usage *a)
-{
-    const int64_t next = a->last + 1;
-    const int64_t days =
-        bj_days_from_civil((int)(next / 12), (unsigned)(next % 12) + 1, 1) -
-        bj_days_from_civil((int)(a->last / 12), (unsigned)(a->last % 12) + 1,
-                           1);
-    a->whole = a->from == 1 ? a->first : a->first + 1;
-    a->upto = a->to == days ? a->last : a->last - 1;
-    if (a->by[BY_DAY])
-        a->upto = a->whole - 1;
-}
-
 static int read_usage(struct bj_call *c, struct usage *a)
 {
-    int64_t first = INT64_MAX;
     int r = read_groups(c, a);
     if (r == 0 && a->by[BY_FACULTY])
         r = read_faculties(c, a);
     if (r == 0)
         r = read_order(c, a);
-    if (r == 0)
-        r = first_month(c, &first);
-    int64_t now = c->now_sec + DAY, from, to;
-    if (r == 0)
-        r = bj_params_period(c, &a->p, &from, &to);
-    if (r != 0)
-        return r;
-    a->from = usage_day_of(from, &a->first);
-    a->to = usage_day_of(to < now ? to : now, &a->last);
-    if (a->first < first) {
-        a->first = first;
-        a->from = 1;
-    }
-    find_whole(a);
-    return 0;
+    return r == 0 ? bj_sum_rows_read(c, &a->p, a->by[BY_DAY], &a->rows) : r;
 }
 
 static void put_order(struct usage *a)
@@ -538,24 +485,6 @@ static void put_order(struct usage *a)
     } else {
         bj_query_sql(q, "sum(r.cpu_sec) DESC, sum(r.jobs_ended) DESC");
     }
-}
-
-/* The first or last row of a month: a day, or 0 if the month is whole.  month
- * and its day: where the days are not all. */
-static void usage_put_day(struct bj_query *q, const struct usage *a,
-                          int64_t month, int64_t day, int64_t otherwise)
-{
-    bj_query_sql(q, "CASE WHEN m BETWEEN ");
-    bj_query_int(q, a->whole);
-    bj_query_sql(q, " AND ");
-    bj_query_int(q, a->upto);
-    bj_query_sql(q, " THEN CAST(0 AS INTEGER) WHEN m = ");
-    bj_query_int(q, month);
-    bj_query_sql(q, " THEN ");
-    bj_query_int(q, day);
-    bj_query_sql(q, " ELSE ");
-    bj_query_int(q, otherwise);
-    bj_query_sql(q, " END");
 }
 
 /* Select the columns; those of groups only if rows are grouped by them. */
@@ -611,16 +540,7 @@ static int build(struct bj_call *c, struct usage *a)
 {
     struct bj_query *q = &a->q;
     bool any = false;
-    bj_query_sql(q, "WITH RECURSIVE each_mo(m) AS (SELECT CAST(");
-    bj_query_int(q, a->first);
-    bj_query_sql(q,
-                 " AS INTEGER) UNION ALL SELECT m + 1 FROM each_mo WHERE m < ");
-    bj_query_int(q, a->last);
-    bj_query_sql(q, "), mo(m, since, upto) AS (SELECT m, ");
-    usage_put_day(q, a, a->first, a->from, 1);
-    bj_query_sql(q, ", ");
-    usage_put_day(q, a, a->last, a->to, 31);
-    bj_query_sql(q, " FROM each_mo)");
+    bj_sum_rows_with(q, &a->rows);
     if (a->by[BY_FACULTY]) {
         bj_query_sql(q, ", fac(id, name) AS MATERIALIZED (SELECT id,"
                         " bj_faculty(");
@@ -634,9 +554,8 @@ static int build(struct bj_call *c, struct usage *a)
         usage_pick(a);
         bj_table_select(q, &a->k);
     }
-    /* The sums of one month and one combination are adjacent.  The source of
-     * the factors is a subquery, because with a constant SQLite may read all of
-     * rollup_grams. */
+    /* The source of the factors is a subquery, because with a constant SQLite
+     * may read all of rollup_grams. */
     bj_query_sql(q, " FROM (SELECT (SELECT id FROM factor_source WHERE cluster"
                     " IS NULL AND provider = 'best' AND kind = 'average' AND"
                     " zone = '') AS id) AS s CROSS JOIN mo CROSS JOIN assoc AS"
@@ -646,10 +565,7 @@ static int build(struct bj_call *c, struct usage *a)
                     " g.source = s.id");
     bj_query_sql(q, a->by[BY_FACULTY] ? " LEFT JOIN fac ON fac.id = a.account"
                                       : "");
-    bj_query_sql(q, " WHERE r.id BETWEEN ((mo.m << 37) | (a.id << 5) |"
-                    " mo.since) AND ((mo.m << 37) | (a.id << 5) | mo.upto) AND"
-                    " mo.m <= ");
-    bj_query_int(q, a->last);
+    bj_sum_rows_where(q, &a->rows);
     int r = bj_query_scope(q, c, &a->p, "a");
     for (int g = 0; g < GROUPS; g++)
         if (a->by[g]) {

@@ -74,8 +74,6 @@ const char *const bj_local_texts[] = {
     "By",
     "By account",
     "By application",
-    "By application: of jobs that ended in this time, with all hours of their "
-    "run.",
     "By faculty",
     "By job",
     "By month",
@@ -292,7 +290,7 @@ const char *const bj_local_texts[] = {
     "No findings.",
     "No front-end node is available.",
     "No job found with this id.",
-    "No job has ended in this time.",
+    "No job ran in this time.",
     "No jobs found in this time.",
     "No jobs found so far.",
     "No jobs started in this time.",
@@ -388,6 +386,9 @@ const char *const bj_local_texts[] = {
     "Show",
     "Signal",
     "Since",
+    "Since the upgrade, jobs are being counted by application again; those "
+    "that "
+    "are not yet counted are in the row without a name.",
     "Skip to the content",
     "source, quality",
     "start",
@@ -409,6 +410,7 @@ const char *const bj_local_texts[] = {
     "Task {1}: resources used",
     "Tasks",
     "Tasks of the array",
+    "The application of a job is known when the job has ended.",
     "The array runs as many tasks at a time as it may.",
     "The default of the site is: {1}.",
     "The first tasks.",

@@ -182,6 +182,11 @@ static int derive_start(struct bj_derive *d, struct bj_err *err)
     if (r == 0)
         r = bj_site_zone_read(d->db, &d->own_tz, err);
     d->tz = d->own_tz;
+    int64_t recounts = 0;
+    if (r == 0)
+        r = bj_db_int(d->db, "SELECT count(recount) FROM derive_state",
+                      &recounts, err);
+    d->recounts = recounts > 0;
     if (r == 0)
         r = bj_grams_new(d->store, &d->grams, err);
     if (r == 0 && d->opt.rules)
@@ -264,7 +269,8 @@ static int assoc(struct bj_derive *d, struct bj_err *err)
     struct bj_derive_job *j = &d->job;
     int64_t of[4];
     int r = 0;
-    if ((j->use[BJ_USE_ENERGY] == BJ_SQL_NULL &&
+    if ((j->use[BJ_USE_APPLICATION] == BJ_SQL_NULL &&
+         j->use[BJ_USE_ENERGY] == BJ_SQL_NULL &&
          j->use[BJ_USE_COUNTED_MORE] == 0 &&
          j->use[BJ_USE_COUNTED_KNOWN] == 0 && j->use[BJ_USE_COUNTED_GPU] == 0 &&
          j->use[BJ_USE_FAILED_CPU] == BJ_SQL_NULL) ||
@@ -282,8 +288,11 @@ static int assoc(struct bj_derive *d, struct bj_err *err)
 static int number_application(struct bj_derive *d, struct bj_err *err)
 {
     struct bj_derive_job *j = &d->job;
-    if (!j->application)
+    if (!j->application) {
+        for (int i = BJ_USE_HELD_CPU; i <= BJ_USE_HELD_GPU; i++)
+            j->use[i] = BJ_SQL_NULL;
         return 0;
+    }
     j->use[BJ_USE_APPLICATION_BY] = j->application_by;
     j->has_use = true;
     return bj_dict_text(d->dicts, BJ_DICT_WORD, bj_slice_str(j->application),
@@ -499,6 +508,49 @@ static int take_jobs(struct bj_derive *d, int64_t now, unsigned max,
     return r < 0 ? r : (int)n;
 }
 
+/* Add the jobs of an older version to the sums by application.  Nothing else of
+ * them changes. */
+static int recount_one(struct bj_derive *d, int64_t id, struct bj_err *err)
+{
+    struct bj_derive_job *j = &d->job;
+    int64_t held[BJ_USE_COLUMNS];
+    const struct bj_rules *rules = d->opt.rules;
+    int r = bj_derive_read(d, id, err);
+    if (r <= 0 || !j->had_use || j->v[BJ_DJ_END] == BJ_SQL_NULL)
+        return r < 0 ? r : 0;
+    bj_derive_resolve(j);
+    memcpy(held, j->use, sizeof(held));
+    memcpy(j->use, j->old_use, sizeof(j->use));
+    memcpy(j->grams, j->old_grams, sizeof(j->grams));
+    j->n_grams = j->n_old_grams;
+    j->has_use = true;
+    for (int i = BJ_USE_HELD_CPU; i <= BJ_USE_HELD_GPU; i++)
+        j->use[i] = held[i];
+    r = assoc(d, err);
+    d->opt.rules = NULL; /* findings stay */
+    if (r == 0)
+        r = bj_derive_write(d, err);
+    d->opt.rules = rules;
+    return r < 0 ? r : 0;
+}
+
+static int take_recounts(struct bj_derive *d, unsigned max, struct bj_err *err)
+{
+    int64_t ids[STEP_MAX];
+    unsigned n = 0;
+    bj_st_bind_i64(d->st[BJ_DE_RECOUNT], 2, d->recounted);
+    int r = derive_list(d, BJ_DE_RECOUNT, max, ids, &n, err);
+    for (unsigned i = 0; r == 0 && i < n; i++)
+        r = recount_one(d, ids[i], err);
+    if (r == 0 && n == 0)
+        r = bj_db_exec(d->db, "UPDATE derive_state SET recount = NULL", err);
+    if (r < 0)
+        return r;
+    d->recounts = n > 0;
+    d->recounted = n > 0 ? ids[n - 1] : d->recounted;
+    return (int)n;
+}
+
 static int derive_step(struct bj_derive *d, int64_t now, unsigned max,
                        struct bj_err *err)
 {
@@ -506,7 +558,9 @@ static int derive_step(struct bj_derive *d, int64_t now, unsigned max,
     if (records < 0)
         return records;
     int jobs = take_jobs(d, now, max, err);
-    return jobs < 0 ? jobs : records + jobs;
+    if (jobs < 0 || records + jobs > 0 || !d->recounts)
+        return jobs < 0 ? jobs : records + jobs;
+    return take_recounts(d, max, err);
 }
 
 static int is_idle(struct bj_derive *d, bool *ret, struct bj_err *err)
@@ -525,10 +579,12 @@ static int is_idle(struct bj_derive *d, bool *ret, struct bj_err *err)
 int bj_derive_step(struct bj_derive *d, int64_t now_sec, unsigned max,
                    struct bj_err *err)
 {
-    struct bj_derive_counts was = d->counts;
+    const struct bj_derive_counts was = d->counts;
+    const bool recounts = d->recounts;
+    const int64_t recounted = d->recounted;
     bool nothing = false;
     int r = is_idle(d, &nothing, err);
-    if (r < 0 || nothing)
+    if (r < 0 || (nothing && !d->recounts))
         return r;
     r = bj_store_begin(d->store, err);
     if (r < 0)
@@ -540,6 +596,8 @@ int bj_derive_step(struct bj_derive *d, int64_t now_sec, unsigned max,
         bj_dicts_clear(d->dicts);
         bj_finding_rules_clear(d->finding_rules);
         d->counts = was;
+        d->recounts = recounts;
+        d->recounted = recounted;
         derive_refused_end(d, false);
         return bj_err_wrap(err, r, "deriving jobs");
     }

@@ -98,7 +98,11 @@ enum {
     X(APPLICATION_BY, application_by)                                          \
     X(FAILED_CPU, counted_failed_cpu_sec)                                      \
     X(FAILED_GPU, counted_failed_gpu_sec)                                      \
-    X(FAILED_MIB, counted_failed_mem_mib_sec)
+    X(FAILED_MIB, counted_failed_mem_mib_sec)                                  \
+    X(HELD_CPU, counted_held_cpu_sec)                                          \
+    X(HELD_KNOWN, counted_held_known_sec)                                      \
+    X(HELD_USED, counted_held_used_msec)                                       \
+    X(HELD_GPU, counted_held_gpu_sec)
 
 enum {
     BJ_USE_BEFORE_REST = BJ_USE_VALUE_COUNT - 1,
@@ -217,6 +221,25 @@ enum {
         BJ_DAY_SUM_COUNT
 };
 
+/* The sums of a row of rollup_application: their columns. */
+#define BJ_NAMED_SUMS(X)                                                       \
+    X(CPU, cpu_sec)                                                            \
+    X(KNOWN, cpu_known_sec)                                                    \
+    X(USED, cpu_used_msec)                                                     \
+    X(GPU, gpu_sec)                                                            \
+    X(GPU_KNOWN, gpu_known_sec)                                                \
+    X(GPU_USED, gpu_used_msec)                                                 \
+    X(ENERGY_CPU, energy_cpu_sec)                                              \
+    X(ENERGY, energy_mj)
+
+enum {
+    BJ_NAMED_JOBS,
+#define BJ_NAMED_ENUM(upper, lower) BJ_NAMED_##upper,
+    BJ_NAMED_SUMS(BJ_NAMED_ENUM)
+#undef BJ_NAMED_ENUM
+        BJ_NAMED_SUM_COUNT
+};
+
 enum {
     BJ_DE_JOB,
     BJ_DE_NODES,
@@ -242,6 +265,8 @@ enum {
     BJ_DE_DAY_ENERGY_SWEEP,
     BJ_DE_DAY_GRAMS,
     BJ_DE_DAY_GRAMS_SWEEP,
+    BJ_DE_DAY_NAMED,
+    BJ_DE_DAY_NAMED_SWEEP,
     BJ_DE_PROM_TODO,
     /* statements for lists */
     BJ_DE_RECORDS,
@@ -255,6 +280,7 @@ enum {
     BJ_DE_NEW,
     BJ_DE_OTHER_RUNS,
     BJ_DE_SET_UPTO,
+    BJ_DE_RECOUNT,
     BJ_DERIVE_STATEMENTS
 };
 
@@ -276,6 +302,8 @@ struct bj_derive {
     const struct bj_tz *tz; /* its days are those of sums */
     struct bj_st *st[BJ_DERIVE_STATEMENTS];
     struct bj_finding_rules *finding_rules; /* NULL: no findings */
+    bool recounts;     /* jobs of an older version lack sums by application */
+    int64_t recounted; /* the last of them that was counted */
     struct bj_derive_counts counts;
     struct bj_arena arena; /* of one job */
     struct bj_derive_job job;

@@ -228,7 +228,20 @@ static void resolve_failed(struct bj_derive_job *j, int64_t cpu_sec)
                   : 0;
 }
 
-/* Values for the daily sums; assoc is set later. */
+/* What the job held and used, for the sums by application. */
+static void resolve_held(struct bj_derive_job *j, int64_t cpu_sec)
+{
+    const int64_t had = j->v[BJ_DJ_CPU];
+    j->use[BJ_USE_HELD_CPU] = cpu_sec;
+    j->use[BJ_USE_HELD_KNOWN] =
+        had == BJ_SQL_NULL ? j->use[BJ_USE_COUNTED_KNOWN] : cpu_sec;
+    j->use[BJ_USE_HELD_USED] =
+        sane(had < 0 ? 0 : had / 1000) + j->use[BJ_USE_COUNTED_MORE];
+    j->use[BJ_USE_HELD_GPU] = sane(bj_best_held(
+        j->v[BJ_DJ_GPU_SEC], j->v[BJ_DJ_GPUS], j->v[BJ_DJ_ELAPSED]));
+}
+
+/* Values for the daily sums; assoc is set later, and the application. */
 static void resolve_count(struct bj_derive_job *j)
 {
     static const int64_t last_sec = INT64_C(253402300799); /* of year 9999 */
@@ -239,13 +252,14 @@ static void resolve_count(struct bj_derive_job *j)
     j->use[BJ_USE_COUNTED_CPU] = 0;
     j->use[BJ_USE_COUNTED_MORE] = j->use[BJ_USE_COUNTED_KNOWN] = 0;
     j->use[BJ_USE_COUNTED_GPU] = j->use[BJ_USE_COUNTED_GPU_USED] = 0;
-    for (int i = BJ_USE_FAILED_CPU; i <= BJ_USE_FAILED_MIB; i++)
+    for (int i = BJ_USE_FAILED_CPU; i <= BJ_USE_HELD_GPU; i++)
         j->use[i] = BJ_SQL_NULL;
     j->use[BJ_USE_COUNTED_START] = dated ? start : 0;
     j->use[BJ_USE_COUNTED_END] = dated ? end : 0;
     if (dated) {
         resolve_cpu_count(j, cpu);
         resolve_gpu_count(j);
+        resolve_held(j, cpu);
         if (bj_bill_node_failed(j->v[BJ_DJ_STATE]))
             resolve_failed(j, cpu);
     }
@@ -422,13 +436,33 @@ static const char *const energy_sums[BJ_DAY_SUM_COUNT] = {"jobs",
 };
 static const char *const gram_sums[] = {"micrograms", "covered_mj"};
 enum { GRAM_SUMS = sizeof(gram_sums) / sizeof(gram_sums[0]) };
+static const char *const named_sums[BJ_NAMED_SUM_COUNT] = {"jobs",
+#define SUM(upper, lower) #lower,
+                                                           BJ_NAMED_SUMS(SUM)
+#undef SUM
+};
+
+/* Tables of sums: their statements, the column of the key beside id (NULL:
+ * none), and the sums. */
+static const struct table {
+    int add, sweep, sums;
+    const char *key;
+    const char *const *name;
+} energy_table = {BJ_DE_DAY_ENERGY, BJ_DE_DAY_ENERGY_SWEEP, BJ_DAY_SUM_COUNT,
+                  NULL, energy_sums},
+  grams_table = {BJ_DE_DAY_GRAMS, BJ_DE_DAY_GRAMS_SWEEP, GRAM_SUMS, "source",
+                 gram_sums},
+  named_table = {BJ_DE_DAY_NAMED, BJ_DE_DAY_NAMED_SWEEP, BJ_NAMED_SUM_COUNT,
+                 "application", named_sums};
+
+enum { SUMS_MAX = BJ_DAY_SUM_COUNT };
+_Static_assert((int)BJ_NAMED_SUM_COUNT <= (int)SUMS_MAX, "the largest");
 
 /* Daily and monthly sums of one job. Totals are spread as in rollup.c: a day
  * gets the whole units at its end minus those at its start. */
 struct stretch {
     int64_t assoc, start, end;
     int sign;
-    bool counts; /* count the job itself, on its last day */
 };
 
 /* The row of a day; that of its month has its higher bits. */
@@ -442,24 +476,21 @@ static int64_t day_id(int64_t assoc, int64_t day)
     return month << 37 | assoc << 5 | (int64_t)date.day;
 }
 
-/* Add parts to one row; source > 0: to the grams of a source. */
-static int resolve_put(struct bj_derive *d, int64_t id, int64_t source,
-                       const int64_t *part, int sign, struct bj_err *err)
+/* Add parts to one row; key: as the table says. */
+static int resolve_put(struct bj_derive *d, const struct table *t, int64_t id,
+                       int64_t key, const int64_t *part, int sign,
+                       struct bj_err *err)
 {
-    const bool grams = source > 0;
-    struct bj_st
-        *add = d->st[grams ? BJ_DE_DAY_GRAMS : BJ_DE_DAY_ENERGY],
-        *sweep = d->st[grams ? BJ_DE_DAY_GRAMS_SWEEP : BJ_DE_DAY_ENERGY_SWEEP];
-    const char *const *name = grams ? gram_sums : energy_sums;
+    struct bj_st *add = d->st[t->add], *sweep = d->st[t->sweep];
     bool any = false;
     bj_st_set_i64(add, "id", id);
     bj_st_set_i64(sweep, "id", id);
-    if (grams) {
-        bj_st_set_i64(add, "source", source);
-        bj_st_set_i64(sweep, "source", source);
+    if (t->key) {
+        bj_st_set_i64(add, t->key, key);
+        bj_st_set_i64(sweep, t->key, key);
     }
-    for (int i = 0; i < (grams ? GRAM_SUMS : BJ_DAY_SUM_COUNT); i++) {
-        bj_st_set_i64(add, name[i], part[i] * sign);
+    for (int i = 0; i < t->sums; i++) {
+        bj_st_set_i64(add, t->name[i], part[i] * sign);
         any = any || part[i] != 0;
     }
     if (!any)
@@ -468,12 +499,12 @@ static int resolve_put(struct bj_derive *d, int64_t id, int64_t source,
     return r < 0 || sign > 0 ? r : bj_st_run(sweep, err);
 }
 
-/* Spread totals over the days; source > 0: the grams of a source. */
-static int spread(struct bj_derive *d, const struct stretch *s, int64_t source,
-                  const int64_t *total, struct bj_err *err)
+/* Spread totals over the days.  The first of energy and applications, the jobs,
+ * is not spread: it counts on the last day. */
+static int spread(struct bj_derive *d, const struct stretch *s,
+                  const struct table *t, int64_t key, const int64_t *total,
+                  struct bj_err *err)
 {
-    const bool grams = source > 0;
-    const int parts = grams ? GRAM_SUMS : BJ_DAY_SUM_COUNT;
     const int64_t first =
         s->end - s->start > (int64_t)BJ_BILL_DAYS * DAY || s->end <= s->start
             ? s->end
@@ -481,22 +512,22 @@ static int spread(struct bj_derive *d, const struct stretch *s, int64_t source,
     const int64_t last = bj_tz_day(d->tz, s->end - (s->end > first));
     int64_t day = bj_tz_day(d->tz, first);
     int64_t from = bj_tz_midnight(d->tz, day), to;
-    int64_t month[BJ_DAY_SUM_COUNT] = {0};
+    int64_t month[SUMS_MAX] = {0};
     int r = 0;
     for (; r == 0 && day <= last; day++, from = to) {
-        int64_t part[BJ_DAY_SUM_COUNT];
+        int64_t part[SUMS_MAX];
         const int64_t id = day_id(s->assoc, day);
         to = bj_tz_midnight(d->tz, day + 1);
-        for (int i = 0; i < parts; i++)
+        for (int i = 0; i < t->sums; i++)
             part[i] = bj_bill_part(total[i], s->start, s->end, from, to);
-        if (!grams)
-            part[BJ_DAY_JOBS] = day == last && s->counts;
-        for (int i = 0; i < parts; i++)
+        if (t != &grams_table)
+            part[0] = day == last ? total[0] : 0;
+        for (int i = 0; i < t->sums; i++)
             month[i] += part[i];
-        r = resolve_put(d, id, source, part, s->sign, err);
+        r = resolve_put(d, t, id, key, part, s->sign, err);
         if (r == 0 &&
             (day == last || day_id(s->assoc, day + 1) >> 5 != id >> 5)) {
-            r = resolve_put(d, id & ~(int64_t)OF_DAY, source, month, s->sign,
+            r = resolve_put(d, t, id & ~(int64_t)OF_DAY, key, month, s->sign,
                             err);
             memset(month, 0, sizeof(month));
         }
@@ -516,16 +547,36 @@ static int64_t failed_sum(const int64_t *use, int value)
     return use[BJ_USE_FAILED_CPU] == BJ_SQL_NULL ? 0 : use[value];
 }
 
+/* Count what a job with a known application held and used. */
+static int count_named(struct bj_derive *d, const struct stretch *s,
+                       const int64_t *use, struct bj_err *err)
+{
+    if (use[BJ_USE_APPLICATION] == BJ_SQL_NULL ||
+        use[BJ_USE_HELD_CPU] == BJ_SQL_NULL)
+        return 0;
+    const int64_t total[BJ_NAMED_SUM_COUNT] = {
+        [BJ_NAMED_JOBS] = 1,
+        [BJ_NAMED_CPU] = use[BJ_USE_HELD_CPU],
+        [BJ_NAMED_KNOWN] = use[BJ_USE_HELD_KNOWN],
+        [BJ_NAMED_USED] = use[BJ_USE_HELD_USED],
+        [BJ_NAMED_GPU] = use[BJ_USE_HELD_GPU],
+        [BJ_NAMED_GPU_KNOWN] = use[BJ_USE_COUNTED_GPU],
+        [BJ_NAMED_GPU_USED] = use[BJ_USE_COUNTED_GPU_USED],
+        [BJ_NAMED_ENERGY_CPU] = use[BJ_USE_COUNTED_CPU],
+        [BJ_NAMED_ENERGY] = mj(use[BJ_USE_ENERGY])};
+    return spread(d, s, &named_table, use[BJ_USE_APPLICATION], total, err);
+}
+
 int bj_derive_count(struct bj_derive *d, const int64_t *use,
                     const struct bj_grams_row *grams, size_t n, int sign,
                     struct bj_err *err)
 {
     const struct stretch s = {use[BJ_USE_ASSOC], use[BJ_USE_COUNTED_START],
-                              use[BJ_USE_COUNTED_END], sign,
-                              use[BJ_USE_ENERGY] != BJ_SQL_NULL};
+                              use[BJ_USE_COUNTED_END], sign};
     if (s.assoc == BJ_SQL_NULL)
         return 0;
     const int64_t energy[BJ_DAY_SUM_COUNT] = {
+        [BJ_DAY_JOBS] = use[BJ_USE_ENERGY] != BJ_SQL_NULL,
         [BJ_DAY_CPU] = use[BJ_USE_COUNTED_CPU],
         [BJ_DAY_ENERGY] = mj(use[BJ_USE_ENERGY]),
         [BJ_DAY_ENERGY_USED] = mj(use[BJ_USE_ENERGY_USED]),
@@ -539,11 +590,11 @@ int bj_derive_count(struct bj_derive *d, const int64_t *use,
         [BJ_DAY_FAILED_MEMORY] = failed_sum(use, BJ_USE_FAILED_MIB),
         [BJ_DAY_FAILED_ENERGY_CPU] = failed_sum(use, BJ_USE_COUNTED_CPU),
         [BJ_DAY_FAILED_ENERGY] = mj(failed_sum(use, BJ_USE_ENERGY))};
-    int r = spread(d, &s, 0, energy, err);
+    int r = spread(d, &s, &energy_table, 0, energy, err);
     for (size_t i = 0; r == 0 && i < n; i++) {
         const int64_t total[GRAM_SUMS] = {grams[i].micrograms,
                                           mj(grams[i].covered_uj)};
-        r = spread(d, &s, grams[i].source, total, err);
+        r = spread(d, &s, &grams_table, grams[i].source, total, err);
     }
-    return r;
+    return r < 0 ? r : count_named(d, &s, use, err);
 }

@@ -178,6 +178,23 @@ static const char *const texts[BJ_DERIVE_STATEMENTS] = {
     [BJ_DE_DAY_GRAMS_SWEEP] =
         "DELETE FROM rollup_grams WHERE id = :id AND source = :source AND"
         " micrograms = 0 AND covered_mj = 0",
+    [BJ_DE_DAY_NAMED] = "INSERT INTO rollup_application AS d(id, application,"
+                        " jobs"
+#define SUM(upper, lower) ", " #lower
+    BJ_NAMED_SUMS(SUM) ") VALUES(:id, :application, :jobs"
+#undef SUM
+#define SUM(upper, lower) ", :" #lower
+    BJ_NAMED_SUMS(SUM) ") ON CONFLICT(id, application) DO UPDATE SET jobs ="
+                       " d.jobs + :jobs"
+#undef SUM
+#define SUM(upper, lower) ", " #lower " = d." #lower " + :" #lower
+    BJ_NAMED_SUMS(SUM),
+#undef SUM
+    [BJ_DE_DAY_NAMED_SWEEP] = "DELETE FROM rollup_application WHERE id = :id"
+                              " AND application = :application AND jobs = 0"
+#define SUM(upper, lower) " AND " #lower " = 0"
+    BJ_NAMED_SUMS(SUM),
+#undef SUM
     [BJ_DE_PROM_TODO] =
         "INSERT INTO prom_todo(cluster, \"end\", job) SELECT :cluster, :end,"
         " :job WHERE NOT EXISTS (SELECT 1 FROM job_prom WHERE job = :job AND"
@@ -205,6 +222,9 @@ static const char *const texts[BJ_DERIVE_STATEMENTS] = {
         " NULL ORDER BY abs(k.\"end\" - j.\"end\") LIMIT ?2",
     [BJ_DE_SET_UPTO] = "UPDATE derive_state SET job_upto = ?1 WHERE job_upto"
                        " != ?1",
+    [BJ_DE_RECOUNT] = "SELECT job FROM job_use WHERE job > ?2 AND application"
+                      " IS NOT NULL AND counted_held_cpu_sec IS NULL ORDER BY"
+                      " job LIMIT ?1",
 };
 
 static void put_sql(struct bj_buf *sql)

@@ -24,6 +24,10 @@ static const struct {
       "failed_cpu_sec", "failed_gpu_sec", "failed_mem_mib_sec",
       "failed_energy_cpu_sec", "failed_energy_mj"}},
     {"rollup_grams", "source", {"micrograms", "covered_mj"}},
+    {"rollup_application",
+     "application",
+     {"jobs", "cpu_sec", "cpu_known_sec", "cpu_used_msec", "gpu_sec",
+      "gpu_known_sec", "gpu_used_msec", "energy_cpu_sec", "energy_mj"}},
 };
 enum { SUMS = sizeof(sums) / sizeof(sums[0]) };
 

@@ -520,6 +520,41 @@ const char *const bj_schema_months[] = {
               ", sum(micrograms), sum(covered_mj)"),
     NULL};
 
+/* Sums by application, like those of rollup_usage, of jobs that have ended and
+ * whose application is known.  job_use.counted_held_...: what is in these sums
+ * beside the counted values of earlier versions; NULL: the job is not.
+ * derive_state.recount: jobs of an earlier version have yet to be counted;
+ * NULL: none. */
+#define HELD_SUM(name)                                                         \
+    "ALTER TABLE job_use ADD COLUMN counted_held_" name " INT"
+
+const char *const bj_schema_named[] = {
+    "CREATE TABLE rollup_application("
+    "id INT NOT NULL,"
+    "application INT NOT NULL REFERENCES word,"
+    "jobs INT NOT NULL,"
+    "cpu_sec INT NOT NULL,"
+    "cpu_known_sec INT NOT NULL,"
+    "cpu_used_msec INT NOT NULL,"
+    "gpu_sec INT NOT NULL,"
+    "gpu_known_sec INT NOT NULL,"
+    "gpu_used_msec INT NOT NULL,"
+    "energy_cpu_sec INT NOT NULL,"
+    "energy_mj INT NOT NULL,"
+    "month INT GENERATED ALWAYS AS (id >> 37) VIRTUAL,"
+    "assoc INT GENERATED ALWAYS AS ((id >> 5) & 0xffffffff) VIRTUAL"
+    " REFERENCES assoc,"
+    "day INT GENERATED ALWAYS AS (id & 31) VIRTUAL,"
+    "PRIMARY KEY(id, application)) STRICT, WITHOUT ROWID",
+    HELD_SUM("cpu_sec"),
+    HELD_SUM("known_sec"),
+    HELD_SUM("used_msec"),
+    HELD_SUM("gpu_sec"),
+    "ALTER TABLE derive_state ADD COLUMN recount INT",
+    "UPDATE derive_state SET recount = 1 WHERE EXISTS (SELECT 1 FROM job_use"
+    " WHERE application IS NOT NULL)",
+    NULL};
+
 /* In PostgreSQL one trigger lists a new job that has ended, instead of two.
  * Rows that ON CONFLICT inserts are written twice there, to confirm them. */
 #define LIST(table, column, from)                                              \

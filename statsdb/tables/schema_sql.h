@@ -98,6 +98,7 @@ extern const char *const bj_schema_held_charged[];
 extern const char *const bj_schema_months[];
 extern const char *const bj_schema_lists[];
 extern const char *const bj_schema_as_reported[];
+extern const char *const bj_schema_named[];
 extern const char *const bj_schema_views[];
 extern const char *const bj_schema_people[]; /* of PostgreSQL */
 

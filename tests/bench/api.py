@@ -187,7 +187,7 @@ def pages(build, store, rounds=5):
     month = time.strftime("%Y-%m", time.gmtime(time.time() - 32 * 86400))
     for who, paths in (("boss", ("/home", "/jobs", "/jobs?from=2000-01-01", "/jobs?sort=cpus", "/jobs/" + job, "/compare?job=%s" % job,
                                  "/findings", "/queue", "/usage", "/nodes", "/nodes/n0001", "/support", "/cluster",
-                                 "/management?month=" + month, "/management?from=2000-01-01", "/accounts/acct7",
+                                 "/management?month=" + month, "/management?from=2000-01-01", "/gpus", "/usage?from=2000-01-01", "/users/user7", "/accounts/acct7",
                                  "/accounts/acct7?month=" + month)),
                        ("user7", ("/home", "/jobs", "/findings", "/usage", "/users/user7"))):
         for path in paths:

@@ -2,9 +2,12 @@
  *
  *   api_fill STORE JOBS
  *
- * A thousand users in fifty accounts, jobs evenly over a year up to now. */
+ * A thousand users in fifty accounts, jobs evenly over a year up to now, each
+ * derived: with an application, two of three, and findings. */
 #include "base/clock.h"
+#include "statsdb/derive/derive.h"
 #include "statsdb/import/upsert.h"
+#include "statsdb/tables/application.h"
 #include "store/db.h"
 
 #include <stdio.h>
@@ -21,6 +24,14 @@ static uint64_t mix(uint64_t v)
     v = (v ^ (v >> 27)) * 0x94d049bb133111ebu;
     return v ^ (v >> 31);
 }
+
+static const char *const lines[] = {"sbatch --wrap='srun vasp_std'",
+                                    "sbatch --wrap='srun lmp'",
+                                    "sbatch --wrap='srun gmx_mpi'",
+                                    "sbatch --wrap='srun pw.x'",
+                                    "sbatch run.sh",
+                                    "sbatch work.sh"};
+enum { LINES = sizeof(lines) / sizeof(lines[0]) };
 
 static void make(struct bj_sched_job *j, struct texts *t, uint64_t n,
                  uint64_t jobs, uint64_t now)
@@ -41,6 +52,7 @@ static void make(struct bj_sched_job *j, struct texts *t, uint64_t n,
     j->jobid = j->display_id = bj_slice_str(t->id);
     j->user = bj_slice_str(t->user);
     j->group = j->account = bj_slice_str(t->account);
+    j->submit_line = bj_slice_str(lines[(r >> 24) % LINES]);
     j->uid = 1000 + user;
     j->gid = 1000 + user % 50;
     j->partition = r & 1 ? BJ_SLICE("cpu") : BJ_SLICE("gpu");
@@ -64,6 +76,27 @@ static void make(struct bj_sched_job *j, struct texts *t, uint64_t n,
     j->use.mem_task_peak_bytes = j->use.mem_peak_bytes = cpus * 900 << 20;
     j->use.energy_joules = took * cpus * 5;
     j->work_dir = bj_slice_str(t->dir);
+}
+
+static int derive_all(struct bj_store *s, int64_t now, struct bj_err *err)
+{
+    struct bj_derive_options opt = {.findings_sec = 0};
+    struct bj_rules *rules = NULL;
+    struct bj_applications *applications = NULL;
+    struct bj_derive *d = NULL;
+    int r = bj_rules_text("", BJ_SLICE(""), &rules, err);
+    if (r == 0)
+        r = bj_applications_load(NULL, &applications, err);
+    opt.rules = rules;
+    opt.applications = applications;
+    if (r == 0)
+        r = bj_derive_new(s, &opt, &d, err);
+    while (r == 0 && (r = bj_derive_step(d, now, 5000, err)) > 0)
+        r = 0;
+    bj_derive_free(d);
+    bj_rules_free(rules);
+    bj_applications_free(applications);
+    return r;
 }
 
 int main(int argc, char **argv)
@@ -90,6 +123,8 @@ int main(int argc, char **argv)
         if (r == 0 && (n % BATCH == BATCH - 1 || n == jobs - 1))
             r = bj_upsert_commit(u, &err);
     }
+    if (r == 0)
+        r = derive_all(s, (int64_t)now, &err);
     if (r < 0) {
         fprintf(stderr, "api_fill: %s\n", err.msg);
         return 1;

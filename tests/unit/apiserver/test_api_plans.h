@@ -232,9 +232,9 @@ static const struct plan_request plan_requests[] = {
     {"ada", "/api/v1/usage?group_by=faculty&" YEAR, "assoc_user (user=?)",
      GROUPS, NULL, 0},
     {"ada", "/management", "assoc_user (user=?)", GROUPS, NULL, 0},
-    {"ada", "/api/v1/applications?" YEAR, BY_USER, GROUPS, NULL, 0},
+    {"ada", "/api/v1/applications?" YEAR, "assoc_user (user=?)", GROUPS, NULL,
+     0},
     {"lead", "/api/v1/applications?" YEAR, "MULTI-INDEX OR", GROUPS, NULL, 0},
-    {"boss", "/api/v1/applications?" YEAR, BY_TIME, GROUPS, NULL, 0},
     {"ada", "/support", "assoc_user (user=?)", HOME, NULL, 0},
     {"boss", "/support", BY_TIME, HOME, NULL, 0},
     {"ada", "/api/v1/findings?running=1&" YEAR,
@@ -285,6 +285,9 @@ static const struct {
     {"SCAN f", "a limited number of findings, and factors"},
     {"SCAN jobname", "names, for a part of the time limit"},
     {"SCAN rollup_usage", "its first row, for the first month"},
+    {"SCAN named|SCAN named_sum|SCAN every_sum",
+     "a row of each application, and sums"},
+    {"SCAN derive_state", "one row"},
     {"SCAN factor_source", "a row for each provider of factors"},
     {"BLOOM FILTER ON a|BLOOM FILTER ON r|BLOOM FILTER ON fac",
      "of names, of rules and of accounts"},
@@ -325,6 +328,7 @@ static const char statistics[] =
     "('rollup_usage', NULL, '376000'),"
     "('rollup_energy', NULL, '310000'),"
     "('rollup_grams', 'rollup_grams', '620000 2 1'),"
+    "('rollup_application', 'rollup_application', '900000 3 1'),"
     "('assoc', 'assoc_account', '1000 20'),"
     "('assoc', 'assoc_user', '1000 1'),"
     "('assoc', 'sqlite_autoindex_assoc_1', '1000 1000 20 1 1'),"

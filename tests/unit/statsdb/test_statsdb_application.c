@@ -254,7 +254,7 @@ static void test_application(void **state)
     expect(w.s,
            "SELECT count(*), sum(counted_assoc IS NOT NULL) FROM job_use AS u"
            " JOIN job AS j ON j.id = u.job WHERE j.jobid IN (2, 4)",
-           "1|0\n");
+           "1|1\n");
     assert_int_equal(derive_all(&w), 0);
     bj_derive_free(w.d);
     bj_applications_free(w.applications);

@@ -89,6 +89,68 @@ static void expect_sums(struct derive_rig *w)
            "");
 }
 
+/* What each application held and used is the sum of its jobs, as accounting and
+ * the measured values have them. */
+static void expect_applications(struct derive_rig *w)
+{
+    static const char jobs[] =
+        "SELECT u.application, a.id, count(*), sum(j.cpus * j.elapsed),"
+        " sum(iif(j.cpu_usec IS NULL AND (u.cpu_usec IS NULL OR"
+        " u.cpu_efficiency_source >= 3), 0, j.cpus * j.elapsed)),"
+        " sum(max(ifnull(iif(u.cpu_efficiency_source < 3, u.cpu_usec, 0), 0),"
+        " ifnull(j.cpu_usec, 0)) / 1000), sum(ifnull(j.gpus, 0) * j.elapsed),"
+        " sum(iif(u.gpu_efficiency_ppm IS NULL, 0, j.gpus * j.elapsed)),"
+        " sum(iif(u.energy_uj IS NULL, 0, j.cpus * j.elapsed)),"
+        " sum(ifnull(u.energy_uj / 1000, 0)) FROM job AS j JOIN job_use AS u ON"
+        " u.job = j.id JOIN assoc AS a ON a.cluster = j.cluster AND a.user ="
+        " j.user AND a.partition = j.partition AND a.account ="
+        " ifnull(j.account, (SELECT id FROM account WHERE name = '')) WHERE"
+        " u.application IS NOT NULL GROUP BY 1, 2",
+                      sums[] =
+                          "SELECT application, assoc, sum(jobs), sum(cpu_sec),"
+                          " sum(cpu_known_sec), sum(cpu_used_msec),"
+                          " sum(gpu_sec), sum(gpu_known_sec),"
+                          " sum(energy_cpu_sec), sum(energy_mj) FROM"
+                          " rollup_application WHERE day > 0 GROUP BY 1, 2";
+    char *want = query(w->s, jobs);
+    expect(w->s, sums, want);
+    free(want);
+    expect(w->s,
+           "SELECT id >> 5 FROM rollup_application GROUP BY id >> 5,"
+           " application HAVING sum(iif(day > 0, jobs, -jobs)) <> 0 OR"
+           " sum(iif(day > 0, cpu_sec, -cpu_sec)) <> 0 OR sum(iif(day > 0,"
+           " cpu_known_sec, -cpu_known_sec)) <> 0 OR sum(iif(day > 0,"
+           " cpu_used_msec, -cpu_used_msec)) <> 0 OR sum(iif(day > 0, gpu_sec,"
+           " -gpu_sec)) <> 0 OR sum(iif(day > 0, gpu_known_sec,"
+           " -gpu_known_sec)) <> 0 OR sum(iif(day > 0, gpu_used_msec,"
+           " -gpu_used_msec)) <> 0 OR sum(iif(day > 0, energy_cpu_sec,"
+           " -energy_cpu_sec)) <> 0 OR sum(iif(day > 0, energy_mj,"
+           " -energy_mj)) <> 0",
+           "");
+    /* at most those of all jobs, where two parts of the CPU time are rounded
+     * for each job and day */
+    expect(
+        w->s,
+        "SELECT n.id FROM (SELECT id, sum(cpu_sec) AS cpu, sum(gpu_sec) AS"
+        " gpu, sum(cpu_known_sec) AS known, sum(cpu_used_msec) AS used,"
+        " sum(energy_mj) AS mj, sum(gpu_used_msec) AS busy FROM"
+        " rollup_application GROUP BY id) AS n LEFT JOIN rollup_usage AS r"
+        " ON r.id = n.id LEFT JOIN rollup_energy AS e ON e.id = n.id WHERE"
+        " r.id IS NULL OR n.cpu > r.cpu_sec OR n.gpu > r.gpu_sec OR n.known"
+        " > r.cpu_sec - r.cpu_unknown_sec + ifnull(e.cpu_known_sec, 0) OR"
+        " n.used > r.cpu_used_msec + ifnull(e.cpu_more_msec, 0) + 9 OR n.mj >"
+        " ifnull(e.energy_mj, 0) OR n.busy > ifnull(e.gpu_used_msec, 0)",
+        "");
+}
+
+/* Derive with the built-in table of applications. */
+static void name_applications(struct derive_rig *w)
+{
+    bj_derive_free(w->d);
+    OK(bj_applications_load(NULL, &w->applications, &err));
+    derive_open(w);
+}
+
 /* --- sources ---------------------------------------------------------------
  */
 
@@ -542,16 +604,56 @@ static uint32_t rnd(uint32_t *seed, uint32_t n)
     return (*seed >> 12) % n;
 }
 
+/* The sums of a store whose version had none by application are made once, and
+ * nothing else of its jobs changes. */
+static void recount(struct derive_rig *w)
+{
+    static const char sums[] = "SELECT * FROM rollup_application ORDER BY 1, 2",
+                      uses[] = "SELECT * FROM job_use ORDER BY job",
+                      found[] = "SELECT * FROM job_finding ORDER BY 1, 2";
+    char *rows = query(w->s, sums), *findings = query(w->s, found),
+         *use = query(w->s, uses),
+         *energy = query(w->s, "SELECT * FROM rollup_energy");
+    assert_true(strlen(rows) > 1000);
+    OK(bj_db_exec(bj_store_db(w->s),
+                  "DELETE FROM rollup_application; UPDATE job_use SET"
+                  " counted_held_cpu_sec = NULL, counted_held_known_sec = NULL,"
+                  " counted_held_used_msec = NULL, counted_held_gpu_sec = NULL,"
+                  " counted_assoc = iif(energy_uj IS NULL AND"
+                  " counted_cpu_more_msec = 0 AND counted_cpu_known_sec = 0 AND"
+                  " counted_gpu_sec = 0 AND counted_failed_cpu_sec IS NULL,"
+                  " NULL, counted_assoc); UPDATE"
+                  " derive_state SET recount = 1",
+                  &err));
+    bj_derive_free(w->d);
+    derive_open(w);
+    assert_true(derive_all(w) > 0);
+    expect(w->s, sums, rows);
+    expect(w->s, uses, use);
+    expect(w->s, "SELECT * FROM rollup_energy", energy);
+    expect(w->s,
+           "SELECT (SELECT count(*) > 10 FROM job_finding), (SELECT"
+           " count(recount) FROM derive_state)",
+           "1|0\n");
+    expect(w->s, found, findings);
+    free(findings);
+    free(rows);
+    free(use);
+    free(energy);
+}
+
 static void derive_again_and_remove(struct derive_rig *w)
 {
     /* derived again from the beginning, all values are the same */
     char *use = query(w->s, "SELECT * FROM job_use ORDER BY job"),
          *grams = query(w->s, "SELECT * FROM job_grams ORDER BY job, source"),
-         *days = query(w->s, "SELECT * FROM rollup_grams_day ORDER BY 1, 2");
+         *days = query(w->s, "SELECT * FROM rollup_grams_day ORDER BY 1, 2"),
+         *names = query(w->s, "SELECT * FROM rollup_application ORDER BY 1, 2");
     OK(bj_db_exec(bj_store_db(w->s),
                   "DELETE FROM job_use; DELETE FROM job_grams; DELETE FROM"
                   " job_finding; DELETE FROM rollup_energy; DELETE FROM"
-                  " rollup_grams; UPDATE derive_state SET job_upto = 0",
+                  " rollup_application; DELETE FROM rollup_grams; UPDATE "
+                  "derive_state SET job_upto = 0",
                   &err));
     derive_all(w);
     expect(w->s, "SELECT * FROM job_use ORDER BY job", use);
@@ -567,7 +669,9 @@ static void derive_again_and_remove(struct derive_rig *w)
     assert_int_equal(number(w->s, "SELECT count(*) FROM job_use"), 0);
     assert_int_equal(number(w->s, "SELECT count(*) FROM job_grams"), 0);
     expect(w->s, "SELECT * FROM rollup_grams_day ORDER BY 1, 2", days);
+    expect(w->s, "SELECT * FROM rollup_application ORDER BY 1, 2", names);
     free(days);
+    free(names);
 }
 
 /* Sums are right while jobs are added, changed and measured in any order. */
@@ -577,7 +681,10 @@ static void test_random(void **state)
     struct derive_rig w;
     static const char *const accounts[] = {"phys", "chem", "", "bio"};
     uint32_t seed = 12345;
+    static const char *const lines[] = {"", "sbatch --wrap='srun vasp_std'",
+                                        "sbatch --wrap='srun gmx_mpi'"};
     derive_rig_open(&w);
+    name_applications(&w);
     factor(&w, "constant", BJ_FACTOR_LIFECYCLE, 0, 0, 56039, false, 1);
     for (int i = 0; i < 400; i++) {
         struct bj_sched_job j;
@@ -587,6 +694,10 @@ static void test_random(void **state)
         make_job(&j, id, n * 5000, 1 + n * n * 50);
         j.nodes = 1;
         j.account = bj_slice_str(accounts[rnd(&seed, 4)]);
+        j.submit_line = bj_slice_str(lines[rnd(&seed, 3)]);
+        j.gpus = rnd(&seed, 2);
+        if (rnd(&seed, 3) == 0)
+            j.use.cpu_usec = BJ_ABSENT;
         if (rnd(&seed, 3) == 0)
             j.use.energy_joules = rnd(&seed, 100000);
         snprintf(rest, sizeof(rest),
@@ -608,9 +719,11 @@ static void test_random(void **state)
     }
     derive_all(&w);
     expect_sums(&w);
+    expect_applications(&w);
     assert_true(number(w.s, "SELECT count(*) FROM job_grams") > 50);
     assert_true(number(w.s, "SELECT count(DISTINCT assoc) FROM"
                             " rollup_energy_day") >= 3);
+    recount(&w);
     derive_again_and_remove(&w);
     derive_rig_close(&w);
 }
@@ -711,7 +824,9 @@ static const char *const day_sums[] = {
     ("SELECT d.*, a.account FROM rollup_usage AS d JOIN assoc AS a ON a.id ="
      " d.assoc ORDER BY d.id"),
     "SELECT * FROM rollup_energy ORDER BY id",
-    "SELECT * FROM rollup_grams ORDER BY id, source"};
+    "SELECT * FROM rollup_grams ORDER BY id, source",
+    "SELECT * FROM rollup_application ORDER BY id, application"};
+enum { DAY_SUMS = sizeof(day_sums) / sizeof(day_sums[0]) };
 
 static void set_zone(struct derive_rig *w, const char *name)
 {
@@ -746,6 +861,7 @@ static void put_zone_jobs(struct derive_rig *w)
         snprintf(id, sizeof(id), "%d", 5000 + (int)i);
         make_job(&j, id, at, (uint64_t)jobs[i].seconds);
         j.gpus = i % 3;
+        j.submit_line = BJ_SLICE("sbatch --wrap='srun vasp_std'");
         j.use.energy_joules = i % 2 ? BJ_ABSENT : 1000000 + i;
         j.state = i % 3 == 1 ? BJ_STATE_NODE_FAIL : BJ_STATE_COMPLETED;
         put_job(w, &j);
@@ -769,25 +885,28 @@ static void test_zones(void **state)
                                         "Pacific/Auckland", "Asia/Kolkata"};
     struct derive_rig late;
     derive_rig_open(&late);
+    name_applications(&late);
     put_zone_jobs(&late);
-    char *utc[3], *before[3];
-    for (int k = 0; k < 3; k++) {
+    char *utc[DAY_SUMS], *before[DAY_SUMS];
+    for (int k = 0; k < DAY_SUMS; k++) {
         utc[k] = query(late.s, day_sums[k]);
         assert_true(strlen(utc[k]) > 0);
     }
     for (size_t i = 0; i < sizeof(zones) / sizeof(zones[0]); i++) {
         struct derive_rig early;
         derive_rig_open(&early);
+        name_applications(&early);
         set_zone(&early, zones[i]);
         put_zone_jobs(&early);
         set_zone(&late, zones[i]);
-        for (int k = 0; k < 3; k++) {
+        for (int k = 0; k < DAY_SUMS; k++) {
             before[k] = query(early.s, day_sums[k]);
             expect(late.s, day_sums[k], before[k]);
             assert_string_not_equal(before[k], utc[k]);
             free(before[k]);
         }
         expect_sums(&late);
+        expect_applications(&late);
         derive_rig_close(&early);
     }
     /* By hand: 7200 s from 22:00 UTC are 23:00 to 01:00 in Berlin. */
@@ -798,7 +917,7 @@ static void test_zones(void **state)
            /* 4 CPUs: 600 s, 3600 s, and 70455 s from 03:25:45 UTC */
            "298620\n");
     set_zone(&late, "UTC");
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < DAY_SUMS; k++) {
         expect(late.s, day_sums[k], utc[k]);
         free(utc[k]);
     }

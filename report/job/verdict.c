@@ -147,6 +147,12 @@ static bool node_failed(const struct judge *j)
     return has_state(j, "node_fail") || has_state(j, "boot_fail");
 }
 
+/* Did hardware end the job? */
+static bool hardware_failed(const struct judge *j)
+{
+    return node_failed(j) || bj_report_found(j->r, "gpu_hardware");
+}
+
 static void put_node_fail(struct judge *j)
 {
     const struct bj_slice known = bj_report_text(j->r, BJ_REPORT_FAILED_NODE);
@@ -441,7 +447,7 @@ static struct bj_slice put_problem(struct judge *j)
     end = r->array.tasks > 1 ? put_array(j) : verdict_put_end(j);
     /* What a job used until its node failed is no reason to change it. */
     if (r->array.tasks <= 1 && node_failed(j))
-        return end;
+        return end; /* a GPU that failed is a finding */
     put_finding(j);
     /* oom and timeout have their own severity. */
     if (r->findings > 0 && is_severe(&r->finding[0]))
@@ -584,7 +590,7 @@ static void put_cost(struct judge *j)
 static void put_advice(struct judge *j)
 {
     const struct bj_report *r = j->r;
-    if (r->array.tasks <= 1 && node_failed(j)) {
+    if (r->array.tasks <= 1 && hardware_failed(j)) {
         put_sentence(j, BJ_SENTENCE_SUBMIT_AGAIN);
         return;
     }

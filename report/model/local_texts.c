@@ -747,6 +747,8 @@ const char *const bj_local_texts[] = {
     "Nodes that differ",
     "GPUs never used",
     "Nodes never used",
+    "A GPU failed",
+    "A GPU failed, the job completed",
     "A part of a GPU is enough",
     "Session with idle GPUs",
     "GPUs nearly idle",

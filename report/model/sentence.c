@@ -88,9 +88,9 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
     [BJ_SENTENCE_COST_MONEY_PART] =
         "Cost: at least {1}, fully known of {2} of {3} tasks that ran.",
     [BJ_SENTENCE_NOT_CHARGED] =
-        "It is not charged ({1}), since its node failed.",
+        "It is not charged ({1}), since its node or a GPU failed.",
     [BJ_SENTENCE_NOT_CHARGED_OF] =
-        "{1} are not charged, of tasks whose node failed.",
+        "{1} are not charged, of tasks whose node or GPU failed.",
 
     /* What to do.  {1} is the option for the next request. */
     [BJ_SENTENCE_SUBMIT_AGAIN] =

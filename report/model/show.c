@@ -189,6 +189,8 @@ void bj_show_finding(struct bj_buf *b, struct bj_slice name)
         const char *rule, *words;
     } names[] = {{"gpus_unused", "GPUs never used"},
                  {"nodes_unused", "Nodes never used"},
+                 {"gpu_hardware", "A GPU failed"},
+                 {"gpu_suspect", "A GPU failed, the job completed"},
                  {"gpu_slice", "A part of a GPU is enough"},
                  {"gpu_low_interactive", "Session with idle GPUs"},
                  {"gpu_very_low", "GPUs nearly idle"},

@@ -201,6 +201,8 @@ static void add_waste(struct bj_period *p, const struct bj_period_job *j,
                       const struct bj_bill *b)
 {
     const int64_t memory = j->memory_bytes, peak = j->memory_peak_bytes;
+    if (j->use.hardware_failed)
+        return;
     if (b->gpu_known_sec > 0)
         waste(p, BJ_WASTE_GPU,
               period_times(b->gpu_known_sec, MICRO) -
@@ -323,6 +325,7 @@ enum {
     START,
     COVERED,
     SUSPENDED,
+    HARDWARE_FAILED,
     END
 };
 
@@ -349,6 +352,7 @@ static const char *const names[BJ_PERIOD_COLUMNS] = {
     [START] = "start",
     [COVERED] = "emissions_covered_percent",
     [SUSPENDED] = "suspended_seconds",
+    [HARDWARE_FAILED] = "hardware_failed",
     [END] = "end"};
 
 const struct bj_column *const *bj_period_columns(void)
@@ -420,8 +424,7 @@ int bj_period_take(struct bj_period *p, struct bj_buf *texts, value_fn *value,
                                  .energy_uj = v[ENERGY],
                                  .emissions_ug = v[EMISSIONS],
                                  .emissions_covered_ppm = v[COVERED],
-                                 .node_failed = bj_bill_node_failed(
-                                     bj_state_from_name(text[STATE]))},
+                                 .hardware_failed = v[HARDWARE_FAILED] == 1},
                          .memory_bytes = v[MEMORY],
                          .memory_peak_bytes = v[PEAK]});
     return p->arena.failed ? bj_err_set(err, -ENOMEM, "report") : 0;

@@ -150,7 +150,7 @@ void bj_period_meaning(struct bj_buf *out);
 
 /* Adds jobs to the report of a period, from columns of the jobs. */
 
-enum { BJ_PERIOD_COLUMNS = 21 };
+enum { BJ_PERIOD_COLUMNS = 22 };
 
 /* The columns of a job that bj_period_take needs. */
 const struct bj_column *const *bj_period_columns(void);

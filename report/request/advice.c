@@ -493,6 +493,7 @@ static const struct {
     enum bj_sentence sentence;
     const char *name;
 } advice_of[] = {
+    {"gpu_hardware", BJ_SENTENCE_SUBMIT_AGAIN, "submit_again"},
     {"gpu_low_interactive", BJ_SENTENCE_GPU_SESSION, "gpu_session"},
     {"gpu_very_low", BJ_SENTENCE_GPU_LOW, "gpu_use"},
     {"gpu_low", BJ_SENTENCE_GPU_LOW, "gpu_use"},

@@ -2,6 +2,7 @@
 
 #include "sched/job.h"
 #include "statsdb/tables/best.h"
+#include "statsdb/tables/fragment.h"
 
 enum { MICRO = 1000000, DAY = 86400 };
 
@@ -24,9 +25,12 @@ bool bj_bill_dated(int64_t sec)
     return sec >= 0 && sec <= INT64_C(253402300799);
 }
 
-bool bj_bill_node_failed(int64_t state)
+bool bj_bill_hardware_failed(int64_t state, int64_t gpu_fault)
 {
-    return state == BJ_STATE_NODE_FAIL || state == BJ_STATE_BOOT_FAIL;
+    const bool early = state == BJ_STATE_FAILED || state == BJ_STATE_TIMEOUT ||
+                       state == BJ_STATE_CANCELLED;
+    return state == BJ_STATE_NODE_FAIL || state == BJ_STATE_BOOT_FAIL ||
+           (early && gpu_fault >= BJ_GPU_FAULT_HARDWARE);
 }
 
 /* --- parts of a job --------------------------------------------------------
@@ -64,10 +68,10 @@ int64_t bj_bill_part(int64_t total, int64_t start, int64_t stop, int64_t from,
            share(total, from - start, stop - start);
 }
 
-/* Count a job whose node failed among those, too. */
-static struct bj_bill with_failed(struct bj_bill b, bool node_failed)
+/* Count a job that hardware ended among those, too. */
+static struct bj_bill with_failed(struct bj_bill b, bool failed)
 {
-    if (node_failed) {
+    if (failed) {
         b.failed_cpu_sec = b.cpu_sec;
         b.failed_gpu_sec = b.gpu_sec;
         b.failed_mem_mib_sec = b.mem_mib_sec;
@@ -125,7 +129,7 @@ bool bj_bill_of_job(const struct bj_bill_job *j, int64_t from, int64_t to,
                       : stop < from || stop >= to))
         return false;
     const bool ended = bj_bill_dated(j->end) && j->end >= j->start;
-    struct bj_bill all = with_failed(all_of(j), ended && j->node_failed);
+    struct bj_bill all = with_failed(all_of(j), ended && j->hardware_failed);
     for (unsigned i = 0; i < SUMS; i++)
         *bill_sum_of(ret, i) =
             bj_bill_part(*bill_sum_of(&all, i), start, stop, from, to);

@@ -18,7 +18,7 @@ struct bj_bill {
     int64_t energy_cpu_sec, energy_mj;     /* of jobs with known energy */
     int64_t emissions_mj;                  /* energy with a known factor */
     int64_t emissions_ug;
-    /* Parts of the above, of jobs that ended since a node failed: the last two
+    /* Parts of the above, of jobs that hardware ended: the last two
      * of their energy_cpu_sec and energy_mj. */
     int64_t failed_cpu_sec, failed_gpu_sec, failed_mem_mib_sec;
     int64_t failed_energy_cpu_sec, failed_energy_mj;
@@ -33,12 +33,13 @@ struct bj_bill_job {
     int64_t gpu_ppm;                       /* mean use of its GPUs */
     int64_t energy_uj, emissions_ug;
     int64_t emissions_covered_ppm; /* part of energy_uj with a factor */
-    bool node_failed;
+    bool hardware_failed;          /* bj_bill_hardware_failed */
 };
 
-/* Did a job end since a node failed, or did not boot?  state: enum
- * bj_job_state. */
-bool bj_bill_node_failed(int64_t state);
+/* Did hardware end a job: did a node fail or not boot, or did it end early and
+ * a GPU had failed?  state: enum bj_job_state; gpu_fault: BJ_GPU_FAULTS of
+ * statsdb/tables/fragment.h, or BJ_SQL_NULL. */
+bool bj_bill_hardware_failed(int64_t state, int64_t gpu_fault);
 
 /* A value of a scheduler for sums: 0 if it is unknown, negative or above 2^53,
  * so that sums cannot overflow (2^53 ms of CPU time are 100 days of a machine

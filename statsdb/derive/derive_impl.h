@@ -96,6 +96,7 @@ enum {
     X(GPU_MODEL, gpu_model)                                                    \
     X(APPLICATION, application)                                                \
     X(APPLICATION_BY, application_by)                                          \
+    X(GPU_FAULT, gpu_fault)                                                    \
     X(FAILED_CPU, counted_failed_cpu_sec)                                      \
     X(FAILED_GPU, counted_failed_gpu_sec)                                      \
     X(FAILED_MIB, counted_failed_mem_mib_sec)                                  \
@@ -180,6 +181,7 @@ struct bj_derive_job {
     struct bj_derive_energy node_energy, prom_energy;
     int64_t prom_final, prom_coverage; /* nodes whose end was seen; ppm */
     int64_t gpu_model;                 /* of final records: a word */
+    int64_t gpu_fault;                 /* of final records: the worst */
     const char *application;           /* NULL: not known */
     enum bj_application_by application_by;
     struct bj_parts parts; /* of jobs with several nodes, or GPUs */
@@ -243,6 +245,7 @@ enum {
 enum {
     BJ_DE_JOB,
     BJ_DE_NODES,
+    BJ_DE_GPU_FAULT,
     BJ_DE_NODE_ENERGY,
     BJ_DE_PROM,
     BJ_DE_PROM_ENERGY,

@@ -53,6 +53,7 @@ static void resolve_values(struct bj_derive_job *j)
     j->use[BJ_USE_MEASURED_NODES] = most > 0 ? most : BJ_SQL_NULL;
     j->use[BJ_USE_COVERAGE] = j->prom_coverage;
     j->use[BJ_USE_GPU_MODEL] = j->gpu_model;
+    j->use[BJ_USE_GPU_FAULT] = j->gpu_fault;
     j->use[BJ_USE_APPLICATION] = j->use[BJ_USE_APPLICATION_BY] = BJ_SQL_NULL;
 }
 
@@ -214,7 +215,7 @@ static void resolve_gpu_count(struct bj_derive_job *j)
     j->use[BJ_USE_COUNTED_GPU_USED] = sane(resolve_times(gpu_sec, busy)) / 1000;
 }
 
-/* What a job held whose node failed. */
+/* What a job held that hardware ended. */
 static void resolve_failed(struct bj_derive_job *j, int64_t cpu_sec)
 {
     const int64_t *v = j->v;
@@ -260,7 +261,8 @@ static void resolve_count(struct bj_derive_job *j)
         resolve_cpu_count(j, cpu);
         resolve_gpu_count(j);
         resolve_held(j, cpu);
-        if (bj_bill_node_failed(j->v[BJ_DJ_STATE]))
+        if (bj_bill_hardware_failed(j->v[BJ_DJ_STATE],
+                                    j->use[BJ_USE_GPU_FAULT]))
             resolve_failed(j, cpu);
     }
     if (dated && j->use[BJ_USE_ENERGY] != BJ_SQL_NULL)
@@ -369,7 +371,7 @@ static bool out_of_memory(const struct bj_derive_job *j)
     return v[BJ_DJ_OOM_STEPS] > 0 || (killed && j->use[BJ_USE_OOM_KILLS] > 0);
 }
 
-/* Facts about what the job used are unknown if its node failed: they would be
+/* Facts about what the job used are unknown if hardware ended it: they would be
  * about a part of its work. */
 static void drop_use(double *f)
 {
@@ -421,7 +423,10 @@ void bj_derive_facts(struct bj_derive_job *j, double *f)
     measured_facts(j, f);
     course_facts(j, f);
     bj_parts_facts(&j->parts, v[BJ_DJ_NODES], v[BJ_DJ_GPUS], f, &j->names);
-    if (bj_bill_node_failed(v[BJ_DJ_STATE]))
+    f[BJ_FACT_GPU_FAULT] = resolve_number(j->use[BJ_USE_GPU_FAULT]);
+    f[BJ_FACT_HARDWARE_FAILED] =
+        bj_bill_hardware_failed(v[BJ_DJ_STATE], j->use[BJ_USE_GPU_FAULT]);
+    if (f[BJ_FACT_HARDWARE_FAILED] > 0)
         drop_use(f);
 }
 

@@ -66,19 +66,21 @@ static const char job_sql[] = "SELECT c.name, (SELECT name FROM partition WHERE"
 static const char record_parts_sql[] =
     "SELECT r.node AS node, '' AS gpu, NULL AS \"index\", r.cpus AS cpus,"
     " r.cpu_known AS cpu_usec, NULL AS busy, CASE WHEN r.cpu_known"
-    " < 1000000 THEN 1 ELSE 0 END AS unused FROM (SELECT "
+    " < 1000000 THEN 1 ELSE 0 END AS unused, NULL AS fault FROM (SELECT "
     "n.*, " BJ_SQL_RECORD_CPU " AS cpu_known, " NODE " FROM " RECORDS
     ") AS r UNION ALL"
     " SELECT r.node, g.gpu, g.\"index\", NULL, NULL, " BUSY ", CASE WHEN"
     " g.busy_ppm = 0 OR (g.held_usec > 0 AND g.idle_usec >= g.held_usec) THEN 1"
-    " ELSE 0 END FROM (SELECT n.*, " NODE " FROM " RECORDS ") AS r JOIN"
+    " ELSE 0 END, g.fault FROM (SELECT n.*, " NODE " FROM " RECORDS
+    ") AS r JOIN"
     " node_gpu AS g ON g.record = r.id AND " WITHIN("g.record");
 #undef NODE
 
 static const char prom_parts_sql[] =
     "SELECT p.node AS node, p.gpu AS gpu, p.\"index\" AS \"index\", p.cpus AS"
     " cpus, p.cpus_milli * 1000 * (p.upto - p.since) AS cpu_usec, p.busy_ppm"
-    " AS busy, CASE WHEN p.idle_since = p.since THEN 1 ELSE 0 END AS unused"
+    " AS busy, CASE WHEN p.idle_since = p.since THEN 1 ELSE 0 END AS unused,"
+    " NULL AS fault"
     " FROM job_part AS p JOIN job AS j ON j.id = p.job WHERE p.job ="
     " :job AND p.upto = j.\"end\"";
 
@@ -108,6 +110,10 @@ static const char old_use_sql[] = "SELECT 0" BJ_USE_VALUES(VALUE)
 static const char *const texts[BJ_DERIVE_STATEMENTS] = {
     [BJ_DE_JOB] = job_sql,
     [BJ_DE_NODES] = nodes_sql,
+    [BJ_DE_GPU_FAULT] =
+        "SELECT max(g.fault) AS fault FROM (SELECT n.id FROM " RECORDS
+        ") AS r JOIN node_gpu AS g ON g.record = r.id"
+        " AND " WITHIN("g.record"),
     /* Per policy and component: sums, sums of the node's own policy, the number
      * of nodes, and their policies. */
     [BJ_DE_NODE_ENERGY] =
@@ -322,6 +328,22 @@ static int read_nodes(struct bj_derive *d, struct bj_err *err)
     return 0;
 }
 
+/* The worst error of a GPU; only read for jobs with GPUs in their records. */
+static int read_fault(struct bj_derive *d, struct bj_err *err)
+{
+    struct bj_derive_job *j = &d->job;
+    if (j->gpu_model == BJ_SQL_NULL &&
+        j->nodes.v[BJ_USE_GPUS_SEEN] == BJ_SQL_NULL &&
+        j->nodes.v[BJ_USE_GPU_HELD] == BJ_SQL_NULL)
+        return 0;
+    struct bj_st *st = bj_derive_bind_records(d, BJ_DE_GPU_FAULT);
+    int r = bj_st_row(st, err);
+    if (r > 0)
+        j->gpu_fault = bj_st_i64(st, "fault");
+    bj_st_reset(st);
+    return r < 0 ? r : 0;
+}
+
 static int component(struct bj_slice name)
 {
     static const char *const names[BJ_COMPONENTS] = {"cpu", "dram", "gpu",
@@ -444,6 +466,7 @@ static int read_parts(struct bj_derive *d, struct bj_err *err)
         p->cpus_milli = bj_best_ratio(usec, 1, j->v[BJ_DJ_ELAPSED] * 1000);
         p->busy_ppm = bj_st_i64(st, "busy");
         p->unused = bj_st_i64(st, "unused") > 0;
+        p->failed = bj_st_i64(st, "fault") >= BJ_GPU_FAULT_HARDWARE;
     }
     return r;
 }
@@ -549,7 +572,7 @@ int bj_derive_read(struct bj_derive *d, int64_t id, struct bj_err *err)
     j->id = id;
     j->bins = j->n_grams = j->n_old_grams = j->n_found = 0;
     j->prom_final = 0;
-    j->prom_coverage = j->gpu_model = BJ_SQL_NULL;
+    j->prom_coverage = j->gpu_model = j->gpu_fault = BJ_SQL_NULL;
     no_values(&j->nodes);
     no_values(&j->prom);
     no_energy(&j->node_energy);
@@ -558,6 +581,8 @@ int bj_derive_read(struct bj_derive *d, int64_t id, struct bj_err *err)
     if (r <= 0)
         return r;
     r = read_nodes(d, err);
+    if (r == 0 && j->nodes.nodes > 0)
+        r = read_fault(d, err);
     if (r == 0 && j->nodes.nodes > 0)
         r = read_node_energy(d, err);
     if (r == 0)

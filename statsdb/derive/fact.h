@@ -25,13 +25,15 @@
     X(MEM_EFFICIENCY, mem_efficiency) /* % of the allocated memory */          \
     X(GPU_EFFICIENCY, gpu_efficiency) /* % of the time in use */               \
     X(GPUS_UNUSED, gpus_unused)                                                \
-    X(GPU_MEM_PEAK, gpu_mem_peak)     /* bytes, of all its GPUs */             \
-    X(GPU_IDLE, gpu_idle)             /* seconds, of all its GPUs */           \
-    X(NODES_UNUSED, nodes_unused)     /* less than a second of CPU time */     \
-    X(NODES_UNEVEN, nodes_uneven)     /* whose CPU use differs */              \
-    X(NODE_DEVIATION, node_deviation) /* %: largest difference of those */     \
-    X(GPUS_UNEVEN, gpus_uneven)       /* whose use differs */                  \
-    X(GPU_DEVIATION, gpu_deviation)   /* %: largest difference of those */     \
+    X(GPU_MEM_PEAK, gpu_mem_peak)       /* bytes, of all its GPUs */           \
+    X(GPU_FAULT, gpu_fault)             /* worst error of its GPUs: 1 to 6 */  \
+    X(HARDWARE_FAILED, hardware_failed) /* 1: its node or GPU ended it */      \
+    X(GPU_IDLE, gpu_idle)               /* seconds, of all its GPUs */         \
+    X(NODES_UNUSED, nodes_unused)       /* less than a second of CPU time */   \
+    X(NODES_UNEVEN, nodes_uneven)       /* whose CPU use differs */            \
+    X(NODE_DEVIATION, node_deviation)   /* %: largest difference of those */   \
+    X(GPUS_UNEVEN, gpus_uneven)         /* whose use differs */                \
+    X(GPU_DEVIATION, gpu_deviation)     /* %: largest difference of those */   \
     X(IDLE_START, idle_start) /* seconds without any use after the start */    \
     X(IDLE_END, idle_end)     /* seconds without any use before the end */     \
     X(MEM_RISE, mem_rise)     /* bytes per hour, of a line through the curve   \

@@ -245,6 +245,13 @@ static void name_unused(struct facts *f, bool gpu, enum bj_fact fact)
     name(f, fact);
 }
 
+static void name_failed(struct facts *f)
+{
+    for (size_t i = 0; i < f->p->n; i++)
+        f->chosen[i] = f->p->v[i].failed;
+    name(f, BJ_FACT_GPU_FAULT);
+}
+
 void bj_parts_facts(struct bj_parts *p, int64_t nodes, int64_t gpus,
                     double fact[BJ_FACT_COUNT], struct bj_fact_names *names)
 {
@@ -264,6 +271,7 @@ void bj_parts_facts(struct bj_parts *p, int64_t nodes, int64_t gpus,
                     fact);
         name_unused(&f, false, BJ_FACT_NODES_UNUSED);
         name_unused(&f, true, BJ_FACT_GPUS_UNUSED);
+        name_failed(&f);
     }
     free(f.chosen);
     free(f.differs);

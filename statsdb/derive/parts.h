@@ -26,6 +26,7 @@ struct bj_part {
     int64_t samples;                  /* in the window; of running jobs */
     int64_t idle_since;               /* seconds since 1970 */
     bool unused;                      /* all the time */
+    bool failed;                      /* a GPU, by an error of its hardware */
 };
 
 /* Zero-initialise; free with bj_parts_free. */

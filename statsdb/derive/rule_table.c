@@ -7,13 +7,26 @@
  *
  * Thresholds are those of petricore (Calcul Quebec): scratch, small I/O, CPU,
  * evenness, memory, cores, threads; and of jobstats (Princeton): all others
- * except the last four, uneven work, leaks, and times without use.
+ * except GPUs that failed, the last four, uneven work, leaks, and times without
+ * use.
  *
  * critical: the job lost its result, or a whole GPU or node did nothing.
  * warning: another request would save much.  info: everything else. */
 #define RULE "rules:\n- name: "
 
 const char *const bj_rules_builtin[] = {
+    RULE "gpu_hardware\n"
+         "  severity: critical\n"
+         "  when: [hardware_failed = 1, gpu_fault >= $fault]\n"
+         "  set: {fault: 3}\n"
+         "  text: 'The hardware of a GPU failed while the job used it{names}. "
+         "This is not the fault of the job: submit it again.'\n",
+    RULE "gpu_suspect\n"
+         "  severity: warning\n"
+         "  when: [hardware_failed != 1, gpu_fault >= $fault]\n"
+         "  set: {fault: 4}\n"
+         "  text: 'The hardware of a GPU failed while the job used it{names}. "
+         "Check the results.'\n",
     RULE "gpus_unused\n"
          "  severity: critical\n"
          "  when: [runtime > $runtime, gpus > 0, gpus_unused > 0]\n"
@@ -175,7 +188,7 @@ const char *const bj_rules_builtin[] = {
     RULE "timeout\n"
          "  severity: warning\n"
          "  when: [state = timeout]\n"
-         "  unless: [gpus_unused, nodes_unused]\n"
+         "  unless: [gpu_hardware, gpus_unused, nodes_unused]\n"
          "  text: 'The job reached its time limit.'\n",
     RULE "time_limit_far_too_long\n"
          "  severity: info\n"

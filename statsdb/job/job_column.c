@@ -150,7 +150,8 @@ static int64_t make_energy_partial(const int64_t *v)
 }
 
 /* cpus, elapsed, gpus, memory, end, ENERGY, prices, cpu_sec, gpu_sec,
- * memory_mib_sec, state, whether jobs of failed nodes are free */
+ * memory_mib_sec, state, whether jobs that hardware ended are free, GPU fault
+ */
 static struct bj_prices prices_of(const int64_t *v)
 {
     return (struct bj_prices){v[8], v[9], v[10], v[11], v[16] > 0, ""};
@@ -168,7 +169,7 @@ static struct bj_paid paid_of(const int64_t *v)
 
 static bool is_free(const int64_t *v)
 {
-    return v[16] > 0 && bj_bill_node_failed(v[15]);
+    return v[16] > 0 && bj_bill_hardware_failed(v[15], v[17]);
 }
 
 static int64_t make_cost(const int64_t *v)
@@ -199,6 +200,12 @@ static int64_t make_cost_minimum(const int64_t *v)
                                        : bj_cost_is_minimum(&prices, &paid);
 }
 
+/* state, GPU fault */
+static int64_t make_hardware_failed(const int64_t *v)
+{
+    return bj_bill_hardware_failed(v[0], v[1]);
+}
+
 /* part, whole */
 static int64_t make_share(const int64_t *v)
 {
@@ -219,11 +226,12 @@ static int64_t make_share(const int64_t *v)
     "u.memory_efficiency_ppm", "u.memory_efficiency_source", "j.\"end\"",      \
         "j.memory_scheduler_peak_bytes", "j.memory_task_peak_bytes",           \
         "j.memory_allocated_bytes", "j.memory_requested_bytes"
+#define GPU_FAULT(n, name) " WHEN " #n " THEN '" name "'"
 #define ENERGY "u.energy_uj", "u.energy_source", "j.energy_scheduler_joules"
 #define COST                                                                   \
     "j.cpus", "j.elapsed", "j.gpus", "j.memory_allocated_bytes", "j.\"end\"",  \
         ENERGY, BJ_SQL_PRICES, "j.cpu_sec", "j.gpu_sec", "j.memory_mib_sec",   \
-        "j.state", BJ_SQL_FAILED_NODES_FREE
+        "j.state", BJ_SQL_FAILED_NODES_FREE, "u.gpu_fault"
 
 /* Grams by the best factor of all providers at each moment. */
 #define GRAMS(column, kind)                                                    \
@@ -409,6 +417,15 @@ const struct bj_column bj_job_columns[] = {
           .label = "GPUs"),
     MORE("gpus_requested", "ReqGPUS", INT, COUNT, GPUS_REQUESTED,
          "Requested GPUs.", .label = "GPUs requested"),
+    MORE("gpu_fault", "GPUFault", TEXT, NONE,
+         "CASE u.gpu_fault" BJ_GPU_FAULTS(GPU_FAULT) " END",
+         "The worst error of a GPU while the job held it: application, "
+         "degraded, drain_later, drain_now, reset or lost; null: none is "
+         "known."),
+    MADE("hardware_failed", "HardwareFailed", BOOL, NONE, BJ_ON_REQUEST,
+         make_hardware_failed, BJ_VALUES("j.state", "u.gpu_fault"),
+         "Whether hardware ended the job: a node that failed or did not boot, "
+         "or a job that ended early whose GPU had failed."),
     PLAIN("gpu_model", "GPUModel", TEXT, FREE, gpu_model,
           "Model of its GPUs (one of several) as the driver reports it, else "
           "the scheduler's type.",

@@ -85,7 +85,7 @@ enum bj_form {
 
 enum {
     BJ_JOB_COLUMNS = 128, /* at most */
-    BJ_JOB_VALUES = 17,   /* SQL values of a column, at most */
+    BJ_JOB_VALUES = 18,   /* SQL values of a column, at most */
     BJ_COLUMN_NAME = 43
 };
 

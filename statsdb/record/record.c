@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "sched/final_record.h"
 #include "statsdb/tables/dict.h"
+#include "statsdb/tables/fragment.h"
 #include "statsdb/tables/job_number.h"
 #include "statsdb/tables/record_month.h"
 #include "statsdb/tables/record_rows.h"
@@ -548,6 +549,34 @@ static int put_devices(struct bj_records *r, int64_t id,
     return 0;
 }
 
+/* The number of a fault; BJ_SQL_NULL: none, or a name that is not known. */
+static int64_t fault_of(struct bj_slice name)
+{
+    static const char *const names[] = {
+#define NAME(n, name) [n] = name,
+        BJ_GPU_FAULTS(NAME)
+#undef NAME
+    };
+    for (size_t i = 1; i < sizeof(names) / sizeof(names[0]); i++)
+        if (bj_slice_eq(name, bj_slice_str(names[i])))
+            return (int64_t)i;
+    return BJ_SQL_NULL;
+}
+
+static void put_fault(struct bj_records *r, const struct bj_json *gpu)
+{
+    static const char *const names[] = {"fault_xid", "fault_time", NULL};
+    const struct bj_slice how =
+        bj_json_text(bj_json_get(gpu, "fault_evidence"));
+    bj_record_rows_i64(r->rows, BJ_RECORD_GPU,
+                       fault_of(bj_json_text(bj_json_get(gpu, "fault"))));
+    put_counts(r, BJ_RECORD_GPU, gpu, names);
+    bj_record_rows_i64(r->rows, BJ_RECORD_GPU,
+                       bj_slice_eq(how, BJ_SLICE("process"))  ? 1
+                       : bj_slice_eq(how, BJ_SLICE("holder")) ? 0
+                                                              : BJ_SQL_NULL);
+}
+
 static int record_put_gpu(struct bj_records *r, int64_t id,
                           const struct bj_json *gpu, struct bj_err *err)
 {
@@ -573,6 +602,7 @@ static int record_put_gpu(struct bj_records *r, int64_t id,
     e = bj_json_bool(bj_json_get(gpu, "estimated"), &estimated);
     bj_record_rows_i64(r->rows, BJ_RECORD_GPU,
                        e == 0 ? estimated : BJ_SQL_NULL);
+    put_fault(r, gpu);
     return bj_record_rows_put(r->rows, BJ_RECORD_GPU, err);
 }
 

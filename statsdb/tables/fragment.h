@@ -14,6 +14,18 @@
     "CASE " number " WHEN 1 THEN 'nodes' WHEN 2 THEN 'prometheus' WHEN 3"      \
     " THEN 'scheduler' END"
 
+/* States of a GPU after an error, as final records name them (docs/gpu.md,
+ * "Health"); their numbers in the store.  From drain_later on the hardware
+ * failed. */
+#define BJ_GPU_FAULTS(X)                                                       \
+    X(1, "application")                                                        \
+    X(2, "degraded")                                                           \
+    X(3, "drain_later")                                                        \
+    X(4, "drain_now")                                                          \
+    X(5, "reset")                                                              \
+    X(6, "lost")
+enum { BJ_GPU_FAULT_HARDWARE = 3 };
+
 /* The name of an enum bj_factor_from (carbon/factor.h). */
 #define BJ_SQL_BASIS(number)                                                   \
     "CASE " number " WHEN 0 THEN 'live' WHEN 1 THEN 'stated' WHEN 2 THEN"      \

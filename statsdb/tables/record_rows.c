@@ -27,7 +27,7 @@ int64_t bj_record_number_of(const struct bj_record_key *k)
 
 /* --- rows -----------------------------------------------------------------*/
 
-enum { COLUMNS_MAX = 12, ROWS = 5000 /* rows of a statement */ };
+enum { COLUMNS_MAX = 16, ROWS = 5000 /* rows of a statement */ };
 
 /* The columns of the key come first. */
 static const struct {
@@ -53,7 +53,8 @@ static const struct {
                        2,
                        {"record", "gpu", "\"index\"", "model", "source",
                         "held_usec", "idle_usec", "busy_ppm", "sm_active_ppm",
-                        "memory_peak_bytes", "energy_uj", "estimated"},
+                        "memory_peak_bytes", "energy_uj", "estimated", "fault",
+                        "fault_xid", "fault_sec", "fault_by_process"},
                        1 << 1 | 1 << 2,
                        ""},
 };

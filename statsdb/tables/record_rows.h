@@ -19,7 +19,8 @@ enum bj_record_table {
                          write_operations */
     BJ_RECORD_GPU,    /* gpu, index, model, source, held_usec, idle_usec,
                          busy_ppm, sm_active_ppm, memory_peak_bytes,
-                         energy_uj, estimated */
+                         energy_uj, estimated, fault, fault_xid, fault_sec,
+                         fault_by_process */
     BJ_RECORD_TABLES
 };
 

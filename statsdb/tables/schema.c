@@ -220,6 +220,7 @@ static const char *const *const steps[][PARTS] = {
      bj_schema_held_charged, bj_schema_months, bj_schema_lists},
     {bj_schema_as_reported},
     {bj_schema_named},
+    {bj_schema_gpu_fault},
 };
 
 enum { STEPS = sizeof(steps) / sizeof(steps[0]), COPY = 1000000 };

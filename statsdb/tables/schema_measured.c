@@ -433,6 +433,17 @@ const char *const bj_schema_gpu_model[] = {
 const char *const bj_schema_held_charged[] = {
     CHARGED("node_record"), CHARGED("job_prom"), CHARGED("job_use"), NULL};
 
+/* The worst error of a GPU while a job held it (docs/records.md): a number of
+ * BJ_GPU_FAULTS; whether the kernel named a process of the job.  job_use: the
+ * worst of all GPUs of the job. */
+const char *const bj_schema_gpu_fault[] = {
+    "ALTER TABLE node_gpu ADD COLUMN fault INT",
+    "ALTER TABLE node_gpu ADD COLUMN fault_xid INT",
+    "ALTER TABLE node_gpu ADD COLUMN fault_sec INT",
+    "ALTER TABLE node_gpu ADD COLUMN fault_by_process INT",
+    "ALTER TABLE job_use ADD COLUMN gpu_fault INT",
+    NULL};
+
 /* Evidence of findings.  job_finding.names: the nodes or GPUs that the finding
  * is about.  job_part: what each node and GPU used, of jobs whose nodes
  * Prometheus has, of running jobs in the last minutes.  gpu '': the values are

@@ -432,7 +432,7 @@ def change(site):
     same(bad, [], "jobs whose node failed cost nothing, and say what is not charged")
     job = next(j for j in jobs if j["state"] == "node_fail" and j["cost_not_charged"] > 0.01)
     text = plain(acct(site, "store", job["display_id"]).decode())
-    check("It is not charged (%.2f EUR), since its node failed." % job["cost_not_charged"] in text
+    check("It is not charged (%.2f EUR), since its node or a GPU failed." % job["cost_not_charged"] in text
           and "This is not the fault of the job." in text and "Submit the job again" in text
           and "CPU efficiency was" not in text, "the report of such a job", text)
 

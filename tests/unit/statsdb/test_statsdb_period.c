@@ -341,7 +341,7 @@ static void test_failed_node(void **state)
         j = job("2", "a");
         j.use.cpu_sec = 4 * HOUR;
         j.use.energy_uj = 3600000000000;
-        j.use.node_failed = true;
+        j.use.hardware_failed = true;
         bj_period_add(&p, &j);
         bj_period_settle(&p);
         assert_int_equal(p.all.cpu, INT64_C(6) * HOUR * 1000000);
@@ -358,13 +358,13 @@ static void test_failed_node(void **state)
     /* it runs: it did not end this way */
     struct bj_bill b;
     struct bj_bill_job j = job("1", "a").use;
-    j.node_failed = true;
+    j.hardware_failed = true;
     j.end = BJ_SQL_NULL;
     assert_true(bj_bill_of_job(&j, 0, INT64_MAX, &b));
     assert_int_equal(b.failed_cpu_sec, 0);
-    assert_true(bj_bill_node_failed(BJ_STATE_BOOT_FAIL));
-    assert_false(bj_bill_node_failed(BJ_STATE_FAILED));
-    assert_false(bj_bill_node_failed(BJ_SQL_NULL));
+    assert_true(bj_bill_hardware_failed(BJ_STATE_BOOT_FAIL, BJ_SQL_NULL));
+    assert_false(bj_bill_hardware_failed(BJ_STATE_FAILED, BJ_SQL_NULL));
+    assert_false(bj_bill_hardware_failed(BJ_SQL_NULL, BJ_SQL_NULL));
 }
 
 int main(void)

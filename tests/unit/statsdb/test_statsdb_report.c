@@ -628,7 +628,7 @@ static void test_not_charged(void **state)
         {"4004", false, "Cost: 0.06 EUR."},
         {"4004", true,
          "Cost: 0.00 EUR. It is not charged (0.06 EUR), since its node "
-         "failed."},
+         "or a GPU failed."},
         {"4005", true, "Cost: 0.06 EUR."}};
     char text[3][8] = {"EUR", "0.01", "0.002"};
     struct derive_rig w;

@@ -279,6 +279,10 @@ static const struct {
     {"", ""},
     /* petricore: scratch, small I/O, CPU, evenness, memory, cores, threads
      */
+    {"hardware_failed=1 gpu_fault=3", "gpu_hardware"},
+    {"hardware_failed=1 gpu_fault=2", ""},
+    {"hardware_failed=0 gpu_fault=4", "gpu_suspect"},
+    {"hardware_failed=0 gpu_fault=3", ""},
     {"scratch_files=0", "scratch_unused"},
     {"scratch_files=0 runtime=100", ""},
     {"open_files=1000 io_bytes=4999999999", "small_io"},

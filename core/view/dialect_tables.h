@@ -19,7 +19,9 @@
     X(nvidia_smi)                                                              \
     X(prometheus_slurm_exporter)                                               \
     X(prometheus_slurm_exporter_1_8)                                           \
+    X(slinky)                                                                  \
     X(slurm_job_exporter)                                                      \
+    X(slurmctld)                                                               \
     X(vpenso)
 
 #define BJ_DIALECT_DECLARED(name)                                              \

@@ -172,8 +172,8 @@ static int make_layout(int version, struct layout *ret, struct bj_err *err)
     return r;
 }
 
-/* The last layout that was asked for.  To make it takes ten times as long as the
- * rest of opening a store. */
+/* The layout of the version that was compared last.  To make it takes ten times
+ * as long as the rest of opening a store. */
 static pthread_mutex_t wanted_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct layout wanted;
 static int wanted_version;

@@ -96,7 +96,7 @@ only_chosen_names() { # promtool reads the page and criticises no other names
             { cat "$tmp/promtool.out"; return 1; }
     done <"$tmp/promtool.out"
 }
-for d in prometheus-slurm-exporter prometheus-slurm-exporter-1.8 vpenso mila; do
+for d in prometheus-slurm-exporter prometheus-slurm-exporter-1.8 vpenso mila slurmctld slinky; do
     curl -sSf --max-time 60 "$url/metrics/$d" >"$tmp/page"
     check "$d: a reference parser reads the page, no series is there twice" \
         $prom text "$tmp/page"

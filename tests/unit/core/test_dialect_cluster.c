@@ -159,9 +159,12 @@ static void same(const char *name, const char *got, struct bj_slice want)
 
 static void same_as_peers_py(void **state)
 {
-    static const char *const names[] = {"vpenso", "prometheus-slurm-exporter",
+    static const char *const names[] = {"vpenso",
+                                        "prometheus-slurm-exporter",
                                         "prometheus-slurm-exporter-1.8",
-                                        "mila"};
+                                        "mila",
+                                        "slurmctld",
+                                        "slinky"};
     (void)state;
     for (size_t i = 0; i < 2 * COUNT(names); i++) {
         char file[100];
@@ -217,11 +220,33 @@ static void process_values(void **state)
     bj_dialect_room_free(&room);
 }
 
+/* slurmctld serves all these families, with this type: tests/fixtures/dialects/
+ * slurmctld.types is what 26.05 answered. */
+static void names_of_slurmctld(void **state)
+{
+    const struct bj_dialect *d = bj_dialect_find(S("slurmctld"));
+    struct bj_slice types = load("dialects/slurmctld.types");
+    (void)state;
+    for (size_t i = 0; i < d->nrows; i++) {
+        struct bj_slice rest = types, line;
+        char want[120];
+        bool found = false;
+        snprintf(want, sizeof(want), "# TYPE %s gauge", d->rows[i].name);
+        assert_int_equal(d->rows[i].kind, BJ_GAUGE);
+        while (!found && bj_slice_line(&rest, &line))
+            found = bj_slice_eq(line, S(want));
+        if (!found)
+            fail_msg("slurmctld has no %s", d->rows[i].name);
+    }
+    free((void *)(uintptr_t)types.p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_as_peers_py),
         cmocka_unit_test(process_values),
+        cmocka_unit_test(names_of_slurmctld),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -329,6 +329,8 @@ static const struct {
      BJ_NODE_GPUS_BUSY, true},
     {"xid", "sum by(instance)(increase(batchjob_gpu_xid_errors_total$I[7d]))",
      BJ_NODE_XID, true},
+    {"gpu_health", "max by(instance)(batchjob_gpu_health$I)", BJ_NODE_HEALTH,
+     true},
     {"up", "max by(instance)(up$I)", BJ_NODE_UP, true},
     {"uptime", "max by(instance)(time()-batchjob_node_boot_time_seconds$I)",
      BJ_NODE_UPTIME, true},
@@ -451,6 +453,21 @@ enum bj_node_service bj_node_service_of(const struct bj_node *n)
                                           : BJ_NODE_UNKNOWN;
 }
 
+const char *bj_node_gpu_health(const struct bj_node *n)
+{
+    static const char *const words[] = {
+        "All GPUs are fit",
+        "All GPUs are fit",
+        "A GPU needs attention",
+        "A GPU needs a reset after the present job",
+        "Results of jobs on a GPU may be wrong",
+        "A GPU needs a reset",
+        "A GPU is lost: reboot the node"};
+    const double v = n->value[BJ_NODE_HEALTH];
+    return v >= 0 && v < sizeof(words) / sizeof(words[0]) ? words[(size_t)v]
+                                                          : NULL;
+}
+
 /* --- trouble ---------------------------------------------------------------
  */
 
@@ -477,12 +494,14 @@ struct bj_node_trouble bj_node_trouble_of(const struct bj_nodes *all,
         return (struct bj_node_trouble){BJ_LOOK_BAD, "Out of service", 1};
     if (n->node_failed > 0)
         return (struct bj_node_trouble){BJ_LOOK_BAD, "Node failed", 2};
+    if (n->value[BJ_NODE_HEALTH] >= 3 && bj_node_gpu_health(n))
+        return (struct bj_node_trouble){BJ_LOOK_BAD, "GPU unfit", 3};
     if (n->value[BJ_NODE_XID] >= 1)
-        return (struct bj_node_trouble){BJ_LOOK_WARN, "GPU errors", 3};
+        return (struct bj_node_trouble){BJ_LOOK_WARN, "GPU errors", 4};
     if (nodes_fail_here(all, n))
-        return (struct bj_node_trouble){BJ_LOOK_WARN, "Jobs fail here", 4};
+        return (struct bj_node_trouble){BJ_LOOK_WARN, "Jobs fail here", 5};
     if (n->value[BJ_NODE_UP] == 0)
-        return (struct bj_node_trouble){BJ_LOOK_NOTE, "Not measured", 5};
+        return (struct bj_node_trouble){BJ_LOOK_NOTE, "Not measured", 6};
     return (struct bj_node_trouble){BJ_LOOK_NONE, NULL, 0};
 }
 
@@ -509,6 +528,8 @@ void bj_node_put_trouble(struct bj_buf *b, const struct bj_node *n,
                 ? "{%s job on this node alone ended since the node failed}"
                 : "{%s jobs on this node alone ended since the node failed}",
             bj_amount_count(x, n->node_failed));
+    } else if (strcmp(what, "GPU unfit") == 0) {
+        bj_buf_str(b, bj_local_escaped(bj_node_gpu_health(n)));
     } else if (strcmp(what, "GPU errors") == 0) {
         bj_local_html(
             b, "{%s Xid errors of its GPUs in 7 days}",

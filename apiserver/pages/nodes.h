@@ -18,6 +18,7 @@ enum bj_node_value {
     BJ_NODE_GPUS_HELD,
     BJ_NODE_GPUS_BUSY,
     BJ_NODE_XID,    /* GPU errors in a week */
+    BJ_NODE_HEALTH, /* of its worst GPU: batchjob_gpu_health */
     BJ_NODE_UP,     /* 1: its exporter answers, 0: it does not */
     BJ_NODE_UPTIME, /* seconds */
     BJ_NODE_VALUES
@@ -105,5 +106,8 @@ void bj_nodes_put_out(struct bj_buf *b, const struct bj_grid *g,
 
 /* Append "48 of 64"; nothing known is a dash. */
 void bj_node_put_of(struct bj_buf *b, double part, double all);
+
+/* What its worst GPU is fit for, in words; NULL: not known. */
+const char *bj_node_gpu_health(const struct bj_node *n);
 
 #endif

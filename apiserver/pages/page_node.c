@@ -85,6 +85,9 @@ static void node_put_now(struct bj_buf *b, const struct bj_node *n)
     node_put_fact(b, "Up for, hours", BJ_AMOUNT_PLAIN,
                   v[BJ_NODE_UPTIME] / 3600);
     node_put_fact(b, "GPU errors, 7 days", BJ_AMOUNT_PLAIN, v[BJ_NODE_XID]);
+    if (bj_node_gpu_health(n))
+        bj_local_html(b, "<div><dt>{GPU health}</dt><dd>%s</dd></div>",
+                      bj_local_escaped(bj_node_gpu_health(n)));
     bj_local_html(b, "<div><dt>{Jobs, 7 days}</dt><dd>%s</dd></div>",
                   bj_amount_count(text, n->jobs));
     bj_local_html(b, "<div><dt>{Failed}</dt><dd>%s</dd></div></dl>",

@@ -1,13 +1,15 @@
 /* GPUs of AMD and Intel through sysfs.
  *
  * Sources: kernel gpu/amdgpu/thermal.rst and driver-misc.rst ("GPU busy",
- * unique_id, mem_info_vram, pcie_replay_count),
+ * unique_id, mem_info_vram, pcie_replay_count), ras.rst,
  * ABI/testing/sysfs-driver-intel-i915-hwmon and sysfs-driver-intel-xe-hwmon,
  * hwmon/sysfs-interface.rst. */
 #include "core/gpu/gpu.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "core/energy/attr.h"
+#include "core/gpu/health.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,7 +17,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CARDS = 64, PPM_PERCENT = 10000, TEMPERATURES = 4 };
+enum {
+    CARDS = 64,
+    PPM_PERCENT = 10000,
+    TEMPERATURES = 4,
+    /* The driver asks the card for its errors. */
+    ERRORS_USEC = 60000000
+};
 
 #define AT(member) offsetof(struct bj_gpu_use, member)
 
@@ -57,9 +65,17 @@ static const struct vendor intel = {
     .monitor = {{"power1_max", AT(power_limit_uw), 1, UINT64_MAX}},
 };
 
+/* Errors of the card at an address, as of a time; 0: never read. */
+struct errors {
+    char pci[32];
+    uint64_t stamp_usec;
+    uint64_t corrected, uncorrected, xgmi_corrected, xgmi_uncorrected;
+};
+
 struct drm {
     const struct vendor *vendor;
     int dir; /* class/drm */
+    struct errors errors[CARDS];
 };
 
 /* --- a card ---------------------------------------------------------------*/
@@ -182,6 +198,58 @@ static void read_temperatures(int monitor, struct bj_gpu *g)
     }
 }
 
+/* The errors of all blocks, from device/ras; PCI Express has its own counter.
+ */
+static void read_errors(int card, struct errors *e)
+{
+    static const char *const blocks[] = {
+        "umc", "sdma", "gfx", "mmhub", "athub", "hdp",  "xgmi_wafl",
+        "df",  "smn",  "sem", "mp0",   "mp1",   "fuse", "mca",
+        "vcn", "jpeg", "ih",  "mpio",  "mmsch"};
+    e->corrected = e->uncorrected = BJ_ABSENT;
+    e->xgmi_corrected = e->xgmi_uncorrected = BJ_ABSENT;
+    bj_autoclose int dir = bj_dir_open(card, "device/ras");
+    for (size_t i = 0; dir >= 0 && i < sizeof(blocks) / sizeof(blocks[0]);
+         i++) {
+        char name[48], buf[BJ_ATTR_CAP];
+        struct bj_slice text;
+        const bool xgmi = strcmp(blocks[i], "xgmi_wafl") == 0;
+        snprintf(name, sizeof(name), "%s_err_count", blocks[i]);
+        if (bj_attr_text(dir, name, buf, &text, NULL) == 0)
+            bj_gpu_ras_add(text, xgmi ? &e->xgmi_corrected : &e->corrected,
+                           xgmi ? &e->xgmi_uncorrected : &e->uncorrected);
+    }
+}
+
+/* The place of a card's errors: its own, else a new or the oldest one. */
+static struct errors *errors_at(struct drm *d, const char *pci)
+{
+    struct errors *at = &d->errors[0];
+    for (size_t i = 0; i < CARDS; i++) {
+        if (strcmp(d->errors[i].pci, pci) == 0)
+            return &d->errors[i];
+        if (d->errors[i].stamp_usec < at->stamp_usec)
+            at = &d->errors[i];
+    }
+    memset(at, 0, sizeof(*at));
+    snprintf(at->pci, sizeof(at->pci), "%s", pci);
+    return at;
+}
+
+static void put_errors(struct drm *d, int card, struct bj_gpu *g)
+{
+    struct errors *e = errors_at(d, g->pci);
+    const uint64_t now = bj_clock_boot_usec();
+    if (e->stamp_usec == 0 || now - e->stamp_usec >= ERRORS_USEC) {
+        read_errors(card, e);
+        e->stamp_usec = now;
+    }
+    g->use.ecc_corrected = e->corrected;
+    g->use.ecc_uncorrected = e->uncorrected;
+    g->use.xgmi_corrected = e->xgmi_corrected;
+    g->use.xgmi_uncorrected = e->xgmi_uncorrected;
+}
+
 static void read_card(int card, int monitor, const struct vendor *v,
                       struct bj_gpu *g)
 {
@@ -224,7 +292,7 @@ static bool any(const struct bj_gpu_env *env, const struct vendor *v)
 {
     unsigned list[CARDS];
     bj_autoclose int dir = open_class(env->sysfs);
-    struct drm d = {v, dir};
+    struct drm d = {.vendor = v, .dir = dir};
     return dir >= 0 && list_cards(&d, list) > 0;
 }
 
@@ -245,7 +313,7 @@ static int open_drm(const struct bj_gpu_env *env, const struct vendor *v,
     struct drm *d = malloc(sizeof(*d));
     if (!d)
         return bj_err_set(err, -ENOMEM, "cards");
-    *d = (struct drm){v, open_class(env->sysfs)};
+    *d = (struct drm){.vendor = v, .dir = open_class(env->sysfs)};
     if (d->dir >= 0 && list_cards(d, list) > 0) {
         *ret = d;
         return 0;
@@ -278,7 +346,7 @@ static int by_address(const void *a, const void *b)
  * one. */
 static int read_drm(void *m, struct bj_gpu_set *out, struct bj_err *err)
 {
-    const struct drm *d = m;
+    struct drm *d = m;
     unsigned list[CARDS];
     size_t n = list_cards(d, list);
     (void)err;
@@ -290,6 +358,8 @@ static int read_drm(void *m, struct bj_gpu_set *out, struct bj_err *err)
         struct bj_gpu *g = card >= 0 ? bj_gpu_add(out) : NULL;
         if (g)
             read_card(card, monitor, d->vendor, g);
+        if (g && d->vendor == &amd)
+            put_errors(d, card, g);
         if (monitor >= 0)
             close(monitor);
         if (g && !*g->uuid)

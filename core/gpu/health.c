@@ -1,5 +1,7 @@
 #include "core/gpu/health.h"
 
+#include "core/model/record.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -108,6 +110,37 @@ enum bj_gpu_state bj_gpu_recovery_state(uint64_t action)
         BJ_GPU_DEGRADED};                 /* recover the IMEX domain */
     return action < sizeof(states) ? (enum bj_gpu_state)states[action]
                                    : BJ_GPU_DEGRADED;
+}
+
+/* --- error counts of AMD ---------------------------------------------------*/
+
+static void ras_sum(uint64_t *sum, uint64_t n)
+{
+    const uint64_t before = *sum == BJ_ABSENT ? 0 : *sum;
+    if (n < BJ_ABSENT - before)
+        *sum = before + n;
+}
+
+void bj_gpu_ras_add(struct bj_slice text, uint64_t *corrected,
+                    uint64_t *uncorrected)
+{
+    struct bj_slice line, key, word;
+    uint64_t ce = BJ_ABSENT, ue = BJ_ABSENT;
+    while (bj_slice_line(&text, &line)) {
+        uint64_t *to = NULL;
+        if (!bj_slice_field(&line, ':', &key))
+            continue;
+        if (bj_slice_eq(key, BJ_SLICE("ce")))
+            to = &ce;
+        else if (bj_slice_eq(key, BJ_SLICE("ue")))
+            to = &ue;
+        if (to && bj_slice_word(&line, &word) && bj_slice_u64(word, to) < 0)
+            *to = BJ_ABSENT;
+    }
+    if (ce == BJ_ABSENT || ue == BJ_ABSENT)
+        return;
+    ras_sum(corrected, ce);
+    ras_sum(uncorrected, ue);
 }
 
 /* --- the kernel's log ------------------------------------------------------*/

@@ -43,6 +43,13 @@ enum bj_gpu_state bj_gpu_xid_state(const struct bj_gpu_xid_rules *rules,
  * nvmlDeviceGpuRecoveryAction_t).  Of one that is not known: degraded. */
 enum bj_gpu_state bj_gpu_recovery_state(uint64_t action);
 
+/* Add the errors of a block of an AMD GPU, the text of a file BLOCK_err_count
+ * (kernel gpu/amdgpu/ras.rst): lines "ue: N" and "ce: N", others are ignored.
+ * The sums may be BJ_ABSENT before; both stay as they are if a line is
+ * missing. */
+void bj_gpu_ras_add(struct bj_slice text, uint64_t *corrected,
+                    uint64_t *uncorrected);
+
 /* An Xid error in the kernel's log. */
 struct bj_gpu_log_xid {
     char pci[16]; /* "0000:65:00": domain, bus, device; lower case */

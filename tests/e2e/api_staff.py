@@ -221,6 +221,13 @@ def nodes(site):
     fake.grid = [({"bj": "busy", "instance": "slow0:9010"}, 1)]
     check("The states of nodes are not known" in fetch(site, "/home", "boss").body.decode(), "unknown states are not good")
     fake.grid = kept
+    fake.grid = kept + [({"bj": "gpu_health", "instance": n + ":9010"}, v) for n, v in (("fast2", 4), ("fast3", 2))]
+    worst = table(fetch(site, "/nodes?show=worst", "boss").body.decode(), "Worst nodes")
+    same((worst["fast2"][:2], "fast3" in worst), (["GPU unfit", "Results of jobs on a GPU may be wrong"], False),
+         "nodes with a GPU that jobs should not use")
+    check("A GPU needs attention" in check_page("a node with a GPU", fetch(site, "/nodes/fast3", "boss")).text,
+          "the page of a node says how its GPUs are")
+    fake.grid = kept
     same(set(table(fetch(site, "/nodes?show=gpus", "boss").body.decode(), '<h2>Nodes</h2>')) - {"Node"}, {"fast2"},
          "only nodes with GPUs")
     body = fetch(site, "/nodes?show=worst", "boss").body.decode()

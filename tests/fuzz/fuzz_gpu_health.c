@@ -1,5 +1,6 @@
 /* core/gpu/health.c: any record of the kernel's log and any file of rules is
- * read safely; an address is terminated and has the form of sysfs. */
+ * read safely; an address is terminated and has the form of sysfs; sums of
+ * errors never fall. */
 #include "core/gpu/health.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -20,6 +21,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (bj_gpu_xid_rules_parse(text, &rules, &err) == 0)
         for (uint64_t i = 0; i <= BJ_GPU_XID_MAX; i++)
             MUST(bj_gpu_xid_state(&rules, i) < BJ_GPU_STATES);
+    uint64_t corrected = 7, uncorrected = UINT64_MAX;
+    bj_gpu_ras_add(text, &corrected, &uncorrected);
+    MUST(corrected >= 7 && corrected != UINT64_MAX);
     free(mem);
     return 0;
 }

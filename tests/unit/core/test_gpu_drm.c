@@ -1,6 +1,7 @@
 /* GPUs of AMD and Intel, in simulated trees of /sys
  * (tests/fixtures/gpu/README.md). */
 #include "tests/unit/core/test_gpu.h"
+#include "tests/unit/lib/testclock.h"
 
 static struct bj_gpu_set set;
 static void *source;
@@ -118,6 +119,45 @@ static void test_amd(void **state)
     end();
 }
 
+/* Errors that the kernel counts for each block. */
+static void test_ras(void **state)
+{
+    (void)state;
+    static const char ras[] = "class/drm/card1/device/ras";
+    struct bj_err err = {0};
+    char path[128];
+    const char *dir = grow("amd-mi250x");
+    snprintf(path, sizeof(path), "%s/umc_err_count", ras);
+    tmp_dir(ras);
+    tmp_file(path, "ue: 2\nce: 17\nde: 1\n");
+    snprintf(path, sizeof(path), "%s/gfx_err_count", ras);
+    tmp_file(path, "ue: 1\nce: 0\n");
+    snprintf(path, sizeof(path), "%s/sdma_err_count", ras);
+    tmp_file(path, "ue: x\nce: 100\n"); /* neither counts */
+    snprintf(path, sizeof(path), "%s/xgmi_wafl_err_count", ras);
+    tmp_file(path, "ue: 0\nce: 5\n");
+    assert_int_equal(begin(dir, &bj_gpu_amd), 0);
+    const struct bj_gpu_use *u = &set.v[1].use;
+    assert_int_equal(u->ecc_corrected, 17);
+    assert_int_equal(u->ecc_uncorrected, 3);
+    assert_int_equal(u->xgmi_corrected, 5);
+    assert_int_equal(u->xgmi_uncorrected, 0);
+    assert_int_equal(set.v[0].use.ecc_uncorrected, BJ_ABSENT);
+    /* Read once a minute. */
+    snprintf(path, sizeof(path), "%s/gfx_err_count", ras);
+    tmp_file(path, "ue: 9\nce: 0\n");
+    testclock_advance(30ull * 1000000);
+    bj_gpu_set_clear(&set);
+    assert_int_equal(kind->read(source, &set, &err), 0);
+    assert_int_equal(set.v[1].use.ecc_uncorrected, 3);
+    testclock_advance(31ull * 1000000);
+    bj_gpu_set_clear(&set);
+    assert_int_equal(kind->read(source, &set, &err), 0);
+    assert_int_equal(set.v[1].use.ecc_uncorrected, 11);
+    testclock_run();
+    end();
+}
+
 static void test_intel(void **state)
 {
     (void)state;
@@ -140,8 +180,8 @@ static void test_intel(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_unloaded),
-                                       cmocka_unit_test(test_amd),
-                                       cmocka_unit_test(test_intel)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_unloaded), cmocka_unit_test(test_amd),
+        cmocka_unit_test(test_ras), cmocka_unit_test(test_intel)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,86 @@
+/* Jobs whose GPU failed, from the final records of their nodes. */
+#include "tests/unit/statsdb/test_statsdb_derive.h"
+
+#include "statsdb/tables/store.h"
+
+/* A job with two GPUs, of which the second had a fault; NULL: none. */
+static void put_faulty(struct derive_rig *w, enum bj_job_state state,
+                       const char *fault)
+{
+    struct bj_sched_job j;
+    char text[400] = "", more[600];
+    make_job(&j, "4711", 3600, 3600);
+    j.state = state;
+    j.gpus = 2;
+    put_job(w, &j);
+    put_record(w, "4711", "n1", T0 + 7200,
+               ",\"gpus\":{\"GPU-a\":{\"index\":0,\"held_usec\":3600000000,"
+               "\"idle_usec\":0}}");
+    if (fault)
+        snprintf(text, sizeof(text),
+                 ",\"fault\":\"%s\",\"fault_xid\":95,\"fault_time\":%d,"
+                 "\"fault_evidence\":\"process\"",
+                 fault, T0 + 7000);
+    snprintf(more, sizeof(more),
+             ",\"gpus\":{\"GPU-b\":{\"index\":1,\"held_usec\":3600000000,"
+             "\"idle_usec\":0%s}}",
+             text);
+    put_record(w, "4711", "n2", T0 + 7200, more);
+}
+
+/* What a job held that ended early and whose GPU had failed is counted as
+ * failed; of one that completed, the results are in doubt. */
+static void test_failed_gpus(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *fault;
+        enum bj_job_state state;
+        const char *found, *sums, *column;
+    } cases[] = {
+        {"drain_now", BJ_STATE_FAILED,
+         "gpu_hardware|The hardware of a GPU failed while the job used it (n2: "
+         "GPU 1). This is not the fault of the job: submit it again.\n",
+         "14400|7200\n", "4|1\n"},
+        {"drain_later", BJ_STATE_TIMEOUT,
+         "gpu_hardware|The hardware of a GPU failed while the job used it (n2: "
+         "GPU 1). This is not the fault of the job: submit it again.\n",
+         "14400|7200\n", "3|1\n"},
+        {"drain_now", BJ_STATE_COMPLETED,
+         "gpu_suspect|The hardware of a GPU failed while the job used it (n2: "
+         "GPU 1). Check the results.\n",
+         "0|0\n", "4|1\n"},
+        {"drain_later", BJ_STATE_COMPLETED, "", "0|0\n", "3|1\n"},
+        {"application", BJ_STATE_FAILED, "", "0|0\n", "1|1\n"},
+        {"broken", BJ_STATE_FAILED, "", "0|0\n", "|1\n"},
+        {NULL, BJ_STATE_FAILED, "", "0|0\n", "|\n"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct derive_rig w;
+        derive_rig_open(&w);
+        put_faulty(&w, cases[i].state, cases[i].fault);
+        derive_all(&w);
+        expect(w.s,
+               "SELECT name, text FROM job_finding_v WHERE name IN"
+               " ('gpu_hardware', 'gpu_suspect', 'timeout')",
+               cases[i].found);
+        expect(w.s,
+               "SELECT failed_cpu_sec, failed_gpu_sec FROM rollup_energy_day",
+               cases[i].sums);
+        expect(w.s,
+               "SELECT u.gpu_fault, g.fault_by_process FROM job_use AS u,"
+               " node_gpu AS g WHERE g.gpu = 'GPU-b'",
+               cases[i].column);
+        expect(w.s,
+               "SELECT fault_xid, fault_sec - 1763596800 FROM node_gpu"
+               " WHERE gpu = 'GPU-b'",
+               cases[i].fault ? "95|7000\n" : "|\n");
+        derive_rig_close(&w);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_failed_gpus)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -224,7 +224,8 @@ def with_default(path, keys):
     more = {"gpus_requested", "cpu_efficiency_source", "memory_efficiency_source",
             "memory_charged_peak_bytes", "memory_peak_sampled", "memory_peak_charged", "energy_source", "energy_partial",
             "energy_scheduler_joules", "admin_comment", "gpu_allocated_seconds", "memory_allocated_mib_seconds",
-            "reservation", "constraints", "time_limit_unlimited", "application", "application_by", "script_options"}
+            "reservation", "constraints", "time_limit_unlimited", "application", "application_by", "script_options",
+            "gpu_fault", "hardware_failed"}
     return [k for k in keys[:keys.index("gpu_efficiency_percent")] if k not in more]
 
 

@@ -117,7 +117,7 @@ static int digest_read_changes(struct bj_db *db, struct bj_slice user,
     struct bj_st *st = NULL;
     int r = bj_changes_select(&all, db, &sql, err);
     bj_buf_str(&sql, " AND j.user = (SELECT id FROM user WHERE name = ?1) AND"
-                     " j.at BETWEEN ?2 AND ?3" BJ_CHANGES_ORDER);
+                     " j.at BETWEEN ?2 AND ?3" BJ_CHANGES_NEWEST);
     bj_buf_put(&sql, "", 1);
     if (r == 0 && sql.failed)
         r = bj_err_set(err, -ENOMEM, "digest");

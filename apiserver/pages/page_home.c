@@ -343,7 +343,7 @@ static int home_read_changes(struct bj_call *c, struct bj_changes *ret)
         r = bj_query_visible(&q, c, true, "j");
     if (r == 0)
         r = bj_query_between(&q, c, "j.at", &time);
-    bj_query_sql(&q, BJ_CHANGES_ORDER);
+    bj_query_sql(&q, BJ_CHANGES_NEWEST);
     if (r == 0)
         r = bj_query_open(&q, c->reader, &st, &c->err);
     if (r == 0)

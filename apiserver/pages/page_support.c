@@ -108,7 +108,7 @@ static int support_read_changes(struct bj_call *c, const struct bj_params *p,
         r = bj_query_scope(&q, c, p, "j");
     if (r == 0)
         r = bj_query_between(&q, c, "j.at", &time);
-    bj_query_sql(&q, BJ_CHANGES_ORDER_ALL);
+    bj_query_sql(&q, BJ_CHANGES_NEWEST);
     if (r == 0)
         r = bj_query_open(&q, c->reader, &st, &c->err);
     if (r == 0)

@@ -78,7 +78,7 @@ static void change_name(struct bj_changes *c, struct bj_change *ret,
         bj_arena_copy(&c->arena, bj_st_get_text(st, first + CHANGE_JOB_NAME));
 }
 
-/* Add the finding of a row to the last change, or begin the next one. */
+/* Add the finding of a row as a change of one job. */
 static int change_take(struct bj_changes *c, struct bj_st *st,
                        struct bj_err *err)
 {
@@ -89,29 +89,58 @@ static int change_take(struct bj_changes *c, struct bj_st *st,
     const int64_t value = bj_st_get_i64(st, first + CHANGE_VALUE);
     int64_t number[BJ_ROW_KEYS], of[BJ_WASTED_COLUMNS];
     struct bj_paid wasted;
-    struct bj_change *v = c->n > 0 ? &c->v[c->n - 1] : NULL;
-    if (!v || v->user != bj_st_get_i64(st, first + CHANGE_USER) ||
-        v->name != bj_st_get_i64(st, first + CHANGE_NAME) ||
-        !bj_slice_eq(v->finding, rule)) {
-        if (!BJ_GROW(c->v, c->n + 1, c->room))
-            return bj_err_set(err, -ENOMEM, "changes");
-        v = &c->v[c->n++];
-        change_name(c, v, st, first, rule);
-    }
+    if (!BJ_GROW(c->v, c->n + 1, c->room))
+        return bj_err_set(err, -ENOMEM, "changes");
+    struct bj_change *v = &c->v[c->n++];
+    change_name(c, v, st, first, rule);
     bj_picked_numbers(&c->picked, st, 0, number);
     for (unsigned i = 0; i < BJ_WASTED_COLUMNS; i++)
         of[i] = number[c->place[i]];
     bj_wasted(of, condition, value, &wasted);
-    change_add(&v->wasted.cpu_sec, wasted.cpu_sec);
-    change_add(&v->wasted.gpu_sec, wasted.gpu_sec);
-    change_add(&v->wasted.memory_mib_sec, wasted.memory_mib_sec);
-    change_add(&v->cost, bj_wasted_cost(&c->prices, of, condition, value));
-    v->runs++;
-    if (bj_st_get_i64(st, first + CHANGE_AT) >= v->at) {
-        v->at = bj_st_get_i64(st, first + CHANGE_AT);
-        v->newest = bj_st_get_i64(st, first + CHANGE_JOB);
-    }
+    v->wasted = (struct bj_paid){wasted.cpu_sec, wasted.gpu_sec,
+                                 wasted.memory_mib_sec, BJ_SQL_NULL};
+    v->cost = bj_wasted_cost(&c->prices, of, condition, value);
+    v->runs = 1;
+    v->at = bj_st_get_i64(st, first + CHANGE_AT);
+    v->newest = bj_st_get_i64(st, first + CHANGE_JOB);
     return 0;
+}
+
+/* In the order of users, names and findings, the newest job first. */
+static int change_by_finding(const void *a, const void *b)
+{
+    const struct bj_change *x = a, *y = b;
+    const size_t n = x->finding.n < y->finding.n ? x->finding.n : y->finding.n;
+    const int r = x->user != y->user   ? (x->user < y->user ? -1 : 1)
+                  : x->name != y->name ? (x->name < y->name ? -1 : 1)
+                  : n > 0              ? memcmp(x->finding.p, y->finding.p, n)
+                                       : 0;
+    if (r != 0 || x->finding.n != y->finding.n)
+        return r != 0 ? r : x->finding.n < y->finding.n ? -1 : 1;
+    return x->at != y->at ? (x->at > y->at ? -1 : 1)
+                          : (x->newest < y->newest) - (x->newest > y->newest);
+}
+
+/* Add up the jobs of each user, name and finding. */
+static void change_fold(struct bj_changes *c)
+{
+    size_t n = 0;
+    qsort(c->v, c->n, sizeof(*c->v), change_by_finding);
+    for (size_t i = 0; i < c->n; i++) {
+        const struct bj_change one = c->v[i];
+        struct bj_change *v = n > 0 ? &c->v[n - 1] : NULL;
+        if (!v || v->user != one.user || v->name != one.name ||
+            !bj_slice_eq(v->finding, one.finding)) {
+            c->v[n++] = one;
+            continue;
+        }
+        change_add(&v->wasted.cpu_sec, one.wasted.cpu_sec);
+        change_add(&v->wasted.gpu_sec, one.wasted.gpu_sec);
+        change_add(&v->wasted.memory_mib_sec, one.wasted.memory_mib_sec);
+        change_add(&v->cost, one.cost);
+        v->runs++;
+    }
+    c->n = n;
 }
 
 static int change_rank(struct bj_slice severity)
@@ -160,6 +189,7 @@ int bj_changes_read(struct bj_changes *c, struct bj_st *st, struct bj_err *err)
     if (c->arena.failed)
         return bj_err_set(err, -ENOMEM, "changes");
     size_t n = 1;
+    change_fold(c);
     qsort(c->v, c->n, sizeof(*c->v), change_by_name);
     for (size_t i = 1; i < c->n; i++)
         if (c->v[i].user != c->v[n - 1].user ||

@@ -19,7 +19,10 @@ struct bj_change {
     int64_t newest, at;    /* the newest of the jobs, and when it began */
 };
 
-enum { BJ_CHANGES_MOST = 50000 }; /* findings that are read, at most */
+enum {
+    BJ_CHANGES_MOST = 50000
+}; /* findings that are read, at most: the
+    newest */
 
 /* Zero-initialise; free with bj_changes_free. */
 struct bj_changes {
@@ -34,13 +37,11 @@ struct bj_changes {
 void bj_changes_free(struct bj_changes *c);
 
 /* Read the prices, and append "SELECT ... FROM job AS j ... WHERE ...", to
- * which the caller adds " AND ..." for jobs j, then BJ_CHANGES_ORDER.  0 or an
+ * which the caller adds " AND ..." for jobs j, then BJ_CHANGES_NEWEST.  0 or an
  * error of the store. */
 int bj_changes_select(struct bj_changes *c, struct bj_db *db,
                       struct bj_buf *sql, struct bj_err *err);
-#define BJ_CHANGES_ORDER " ORDER BY j.user, j.name, r.name LIMIT 50001"
-/* The same for jobs of many users, which an index of times finds. */
-#define BJ_CHANGES_ORDER_ALL " ORDER BY +j.user, j.name, r.name LIMIT 50001"
+#define BJ_CHANGES_NEWEST " ORDER BY j.at DESC LIMIT 50001"
 
 /* Read the rows of that statement, and sort: what cost most first, of each name
  * of a user's jobs only the most expensive finding.  0, -ENOMEM or an error of

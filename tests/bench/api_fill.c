@@ -65,7 +65,7 @@ static void make(struct bj_sched_job *j, struct texts *t, uint64_t n,
     j->start_sec = submit + r % 600;
     j->end_sec = j->start_sec + took;
     j->elapsed_sec = took;
-    j->time_limit_sec = 86400;
+    j->time_limit_sec = r >> 40 & 1 ? 86400 : took + took / 2; /* a finding */
     j->cpus = j->cpus_requested = cpus;
     j->nodes = 1;
     j->nodelist = bj_slice_str(t->host);

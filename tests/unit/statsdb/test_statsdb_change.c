@@ -154,7 +154,7 @@ static void read_changes(struct derive_rig *w, const char *where,
     *ret = (struct bj_changes){.n = 0};
     OK(bj_changes_select(ret, bj_store_db(w->s), &sql, &err));
     bj_buf_str(&sql, where);
-    bj_buf_str(&sql, BJ_CHANGES_ORDER);
+    bj_buf_str(&sql, BJ_CHANGES_NEWEST);
     OK(bj_db_prepare_buf(bj_store_db(w->s), &sql, &st, &err));
     OK(bj_changes_read(ret, st, &err));
     bj_st_finalize(st);

@@ -26,7 +26,8 @@
 #include <sys/socket.h>
 
 /* Methods, for masks. */
-enum { BJ_HTTP_GET = 1, BJ_HTTP_HEAD = 2, BJ_HTTP_POST = 4 };
+/* BJ_HTTP_OTHER: any other method, for routes that refuse it themselves. */
+enum { BJ_HTTP_GET = 1, BJ_HTTP_HEAD = 2, BJ_HTTP_POST = 4, BJ_HTTP_OTHER = 8 };
 
 /* Most listening sockets, and descriptors to poll. */
 enum { BJ_HTTPD_LISTENERS = 16, BJ_HTTPD_FDS = BJ_HTTPD_LISTENERS + 2 };

@@ -209,7 +209,7 @@ static unsigned method_of(const char *name)
         return BJ_HTTP_GET;
     if (strcmp(name, "POST") == 0)
         return BJ_HTTP_POST;
-    return strcmp(name, "HEAD") == 0 ? BJ_HTTP_HEAD : 0;
+    return strcmp(name, "HEAD") == 0 ? BJ_HTTP_HEAD : BJ_HTTP_OTHER;
 }
 
 /* --- replies --------------------------------------------------------------*/
@@ -221,7 +221,7 @@ static const struct {
     {MHD_HTTP_BAD_REQUEST, "The path or the headers are malformed."},
     {MHD_HTTP_UNAUTHORIZED, "A valid client certificate or token is needed."},
     {MHD_HTTP_NOT_FOUND, "There is nothing at this path."},
-    {MHD_HTTP_METHOD_NOT_ALLOWED, "This path does not support the method."},
+    {MHD_HTTP_METHOD_NOT_ALLOWED, "This path does not allow that method."},
     {MHD_HTTP_LENGTH_REQUIRED,
      "A request with a body needs a Content-Length header."},
     {MHD_HTTP_CONTENT_TOO_LARGE, "The body of the request is too long."},

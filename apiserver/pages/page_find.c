@@ -110,7 +110,7 @@ static int on_find(struct bj_call *c)
     const struct bj_slice name = {t.text, t.n};
     if (r != 0)
         return bj_call_refuse(c, 400,
-                              r == 1 ? "The only parameter of this page is q."
+                              r == 1 ? "Unknown parameter; the parameters are q."
                                      : "q: expected at most %d bytes.",
                               TEXT_BYTES);
     if (name.n == 0)

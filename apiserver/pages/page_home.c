@@ -185,39 +185,46 @@ static int64_t home_month(const struct bj_call *c)
     return bj_tz_midnight(bj_tz_used(), today - (int64_t)day.day + 1);
 }
 
+/* Hours of GPUs large, those of CPUs below; without GPUs only these. */
+static void home_put_hours(struct bj_buf *b, double gpu, double cpu)
+{
+    const struct home_text gpus = home_text(gpu), cpus = home_text(cpu);
+    if (gpu > 0)
+        bj_local_html(b,
+                      "%s <small>{GPU hours}</small> <div class=\"sub\">{%s "
+                      "CPU hours}</div>",
+                      gpus.text, cpus.text);
+    else
+        bj_local_html(b, "%s <small>{CPU hours}</small>", cpus.text);
+}
+
 static void home_put_week(struct bj_buf *b, const struct home_row *week,
                           const struct home_row *month)
 {
     const struct home_text ended = home_text(week->number[0]),
                            completed = home_text(week->number[1]),
                            failed = home_text(week->number[2]),
-                           gpu = home_text(week->number[3]),
-                           cpu = home_text(week->number[4]),
                            cores = home_text(month->number[1]),
                            gpus = home_text(month->number[2]);
     bj_local_html(b,
                   "<div><dt>{Ended in the last %d days}</dt><dd>%s <div "
                   "class=\"sub\">{%s completed, %s failed}</div></dd></div>\n",
                   DAYS, ended.text, completed.text, failed.text);
-    bj_local_html(b,
-                  "<div><dt>{Held and not used, %d days}</dt><dd>%s "
-                  "<small>{GPU hours}</small> <div class=\"sub\">{%s CPU "
-                  "hours}</div></dd></div>\n<div><dt>{This month so far}</dt>"
-                  "<dd>",
-                  DAYS, gpu.text, cpu.text);
+    bj_local_html(b, "<div><dt>{Held and not used, %d days}</dt><dd>", DAYS);
+    home_put_hours(b, week->number[3], week->number[4]);
+    bj_local_html(b, "</dd></div>\n<div><dt>{This month so far}</dt><dd>");
     if (home_known(month->number[0])) {
         bj_amount_money(b, (int64_t)(month->number[0] * 1e6));
         bj_buf_str(b, " <small>");
         bj_html_text(b, bj_slice_str(month->currency));
+        bj_local_html(b, "</small> <div class=\"sub\">");
         bj_local_html(b,
-                      "</small> <div class=\"sub\">{%s CPU hours, %s GPU "
-                      "hours}</div>",
+                      month->number[2] > 0
+                          ? "{%s CPU hours, %s GPU hours}</div>"
+                          : "{%s CPU hours}</div>",
                       cores.text, gpus.text);
     } else {
-        bj_local_html(b,
-                      "%s <small>{CPU hours}</small> <div class=\"sub\">{%s "
-                      "GPU hours}</div>",
-                      cores.text, gpus.text);
+        home_put_hours(b, month->number[2], month->number[1]);
     }
     bj_buf_str(b, "</dd></div></dl>\n");
 }

@@ -92,21 +92,17 @@ static void job_put_figures(struct bj_buf *b, const struct bj_doc *d)
     bj_widget_card_end(b);
 }
 
-/* Append a value that the charts of a running job end with; a dash if it is not
- * known. */
+/* Append a value that the charts of a running job end with, if it is known. */
 static void job_put_live(struct bj_buf *b, const struct job_page *g,
                          const char *title, const char *metric,
                          enum bj_form form, const char *unit)
 {
     double v;
+    if (!bj_curves_now(&g->curves, metric, &v))
+        return;
     bj_buf_printf(b, "<div><dt>%s</dt><dd>", bj_local_escaped(title));
-    if (bj_curves_now(&g->curves, metric, &v)) {
-        bj_page_amount(b, form, v);
-        bj_buf_printf(b, " %s", bj_local_escaped(unit));
-    } else {
-        bj_buf_str(b, "–");
-    }
-    bj_buf_str(b, "</dd></div>\n");
+    bj_page_amount(b, form, v);
+    bj_buf_printf(b, " %s</dd></div>\n", bj_local_escaped(unit));
 }
 
 /* --- the verdict -----------------------------------------------------------

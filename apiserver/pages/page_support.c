@@ -82,6 +82,8 @@ static int support_take(void *ctx, const struct bj_usage_sum *sum)
                          .bill = sum->bill};
     support_judge(s, p);
     bj_bill_add(&s->all.bill, &sum->bill);
+    s->memory += sum->oom;
+    s->limit += sum->timeout;
     return s->names.failed ? -ENOMEM : 0;
 }
 
@@ -160,29 +162,6 @@ static int support_read_running(struct bj_call *c, const struct bj_params *p,
     int r = bj_query_scope(&q, c, p, "j");
     if (r == 0)
         return support_count(c, &q, &s->running, &s->found);
-    bj_query_free(&q);
-    return r;
-}
-
-static int support_read_lost(struct bj_call *c, const struct bj_params *p,
-                             struct support *s)
-{
-    const int64_t from = p->number[BJ_PARAM_FROM];
-    const struct bj_filter_time time = {
-        from - (int64_t)(c->worker->conf->longest_usec / 1000000),
-        p->number[BJ_PARAM_TO], from};
-    struct bj_query q = {.time = &time};
-    bj_query_sql(&q, "SELECT sum(CASE WHEN j.state = ");
-    bj_query_int(&q, BJ_STATE_OOM);
-    bj_query_sql(&q, " THEN 1 ELSE 0 END), sum(CASE WHEN j.state = ");
-    bj_query_int(&q, BJ_STATE_TIMEOUT);
-    bj_query_sql(&q, " THEN 1 ELSE 0 END) FROM job AS j WHERE j.\"end\" >= ");
-    bj_query_int(&q, from);
-    int r = bj_query_scope(&q, c, p, "j");
-    if (r == 0)
-        r = bj_query_between(&q, c, "j.at", &time);
-    if (r == 0)
-        return support_count(c, &q, &s->memory, &s->limit);
     bj_query_free(&q);
     return r;
 }
@@ -397,8 +376,6 @@ static int support_put_parts(struct bj_call *c, const struct bj_params *p,
         r = support_read_users(c, p, s);
     if (r == 0)
         r = support_read_running(c, p, s);
-    if (r == 0)
-        r = support_read_lost(c, p, s);
     if (r != 0)
         return r;
     support_put_figures(b, s);

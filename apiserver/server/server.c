@@ -458,10 +458,13 @@ static void on_refusal(void *ctx, const struct bj_http_request *req,
     bj_answer_refused(s, &c);
 }
 
+/* Endpoints have their own methods (apiserver/frame/answer.c). */
+enum { ANY = BJ_HTTP_GET | BJ_HTTP_HEAD | BJ_HTTP_POST | BJ_HTTP_OTHER };
+
 static const struct bj_http_route routes[] = {
     {"/health", BJ_HTTP_GET | BJ_HTTP_HEAD, true, server_on_health},
-    {"/", BJ_HTTP_GET | BJ_HTTP_HEAD | BJ_HTTP_POST, false, on_request},
-    {"/*", BJ_HTTP_GET | BJ_HTTP_HEAD | BJ_HTTP_POST, false, on_request},
+    {"/", ANY, false, on_request},
+    {"/*", ANY, false, on_request},
     {NULL, 0, false, on_refusal}};
 
 /* --- start and end ----------------------------------------------------------

@@ -4,6 +4,7 @@
 #include "statsdb/tables/mail_choice.h"
 
 #include "apiserver/frame/page.h"
+#include "apiserver/frame/params.h"
 #include "apiserver/frame/state.h"
 #include "base/html.h"
 #include "base/json.h"
@@ -106,7 +107,8 @@ static bool is_post(const struct bj_call *c)
 
 static int read_own(struct bj_call *c, struct bj_mail_choice *ret)
 {
-    int r = is_post(c) ? mail_change(c) : 0;
+    struct bj_params p;
+    int r = is_post(c) ? mail_change(c) : bj_params_read(c, 0, &p);
     if (r == 0)
         r = bj_reader_begin(c->worker->reader, &c->err);
     if (r != 0)

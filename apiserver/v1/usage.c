@@ -521,6 +521,8 @@ static const char *const usage_sums[] = {
     SUM("e.failed_mem_mib_sec"),
     SUM("e.failed_energy_cpu_sec"),
     SUM("e.failed_energy_mj"),
+    SUM("r.jobs_oom"),
+    SUM("r.jobs_timeout"),
 };
 enum { USAGE_SUMS = sizeof(usage_sums) / sizeof(usage_sums[0]) };
 
@@ -609,6 +611,8 @@ static int usage_take(struct bj_call *c, struct usage *a, struct bj_st *st,
         .day = a->by[BY_DAY] ? (unsigned)bj_st_get_i64(st, BY_DAY) : 0,
         .started = v[0],
         .ended = v[1],
+        .oom = v[20],
+        .timeout = v[21],
         .bill = {.cpu_sec = v[2],
                  .gpu_sec = v[3],
                  .mem_mib_sec = v[4],

@@ -29,6 +29,7 @@ struct bj_usage_sum {
     int64_t month;          /* year * 12 + month - 1; 0: not grouped by it */
     unsigned day;           /* of the month; 0: not grouped by it */
     int64_t started, ended; /* jobs */
+    int64_t oom, timeout;   /* of those that ended: out of memory; at a limit */
     struct bj_bill bill;
 };
 

@@ -112,9 +112,10 @@ def staff(site):
     same((list(talk)[1], len(talk)), (first["user"], 1 + min(10, len(users))), "who left the most unused comes first")
     check(all(abs(float(talk[u["user"]][3].replace(",", "")) - u["cpu_unused_hours"]) <= max(1, u["cpu_unused_hours"] / 100)
               for u in users if u["user"] in talk and u["cpu_unused_hours"] is not None), "with the unused CPU hours", talk, users)
-    lost = [site.db().execute("SELECT count(*) FROM job_v WHERE end_sec >= ? AND state = ?", (site.now - 7 * 86400, s)).fetchone()[0]
-            for s in ("oom", "timeout")]
-    check("%d out of memory, %d at the time limit" % tuple(lost) in body, "jobs that lost their result", lost)
+    since = (site.now - 7 * 86400) // 86400 * 86400  # whole days, as the hours
+    lost = [site.db().execute("SELECT count(*) FROM job_v WHERE end_sec >= ? AND state IN (?, ?)", (since, *s)).fetchone()[0]
+            for s in (("oom", "oom"), ("timeout", "deadline"))]
+    check("%d out of memory, %d at the time limit" % tuple(lost) in body, "jobs that lost their result", lost, re.findall(r"[^<>]*out of memory, [^<>]*", body))
     check(">1<div class=\"sub\">of " in body, "one running job has a finding")
     check(all(("support" in Page(fetch(site, "/jobs", w).body.decode()).links) == sees for w, sees in
               (("boss", True), ("user2", True), ("user3", False))),

@@ -112,7 +112,8 @@ function setUpMaps(root) {
 function setUpSorting(root) {
   const key = td => {
     const t = td.textContent.replace(/,/g, '').replace('\u2212', '-').trim();
-    const n = parseFloat(t);
+    const u = t.match(/^-?[\d.]+ ?([kMGTP]?)(i?)(B|W|Wh|J|g)\b/);
+    const n = /^\d{4}-/.test(t) ? NaN : parseFloat(t) * (u ? (u[2] ? 1024 : 1000) ** ' kMGTP'.indexOf(u[1] || ' ') : 1);
     const d = t.match(/^(?:(\d+) d )?(\d+) h(?: (\d+))?/);
     return d ? (d[1] || 0) * 1440 + d[2] * 60 + +(d[3] || 0) : t === '' ? -Infinity : isNaN(n) ? t.toLowerCase() : n;
   };

@@ -110,8 +110,9 @@ static int on_find(struct bj_call *c)
     const struct bj_slice name = {t.text, t.n};
     if (r != 0)
         return bj_call_refuse(c, 400,
-                              r == 1 ? "Unknown parameter; the parameters are q."
-                                     : "q: expected at most %d bytes.",
+                              r == 1
+                                  ? "Unknown parameter; the parameters are q."
+                                  : "q: expected at most %d bytes.",
                               TEXT_BYTES);
     if (name.n == 0)
         return find_go(c, "jobs", name);

@@ -451,6 +451,16 @@ static const struct html_table html_held = {
                {BJ_DOC_PERCENT, HTML_BAR, 0},
                {BJ_DOC_SOURCE, HTML_NOTE, 0}}};
 
+/* Of a mail. */
+static const struct html_table html_asked = {
+    .has_head = true,
+    .columns = 5,
+    .column = {{BJ_DOC_RESOURCE, HTML_LABEL, 0},
+               {BJ_DOC_ASKED, HTML_NUMBER, 0},
+               {BJ_DOC_TAKEN, HTML_NUMBER, BJ_DOC_HOW},
+               {BJ_DOC_OF_ASKED, HTML_BAR, 0},
+               {BJ_DOC_NEXT, HTML_TEXT, 0}}};
+
 static const struct html_table html_facts = {
     .columns = 2,
     .column = {{BJ_DOC_FACT, HTML_LABEL, 0}, {BJ_DOC_FACT_TEXT, HTML_TEXT, 0}}};
@@ -469,6 +479,8 @@ static void html_job(struct bj_buf *b, const struct bj_doc *d)
     const struct bj_doc_section *s = d->section;
     html_verdict(b, NULL, d);
     html_list(b, NULL, d, BJ_DOC_ADVICE);
+    if (bj_doc_has_next(d))
+        html_table(b, NULL, &s[BJ_DOC_REQUEST], &html_asked);
     html_table(b, NULL, &s[BJ_DOC_NOW], &html_figures);
     html_table(b, NULL, &s[BJ_DOC_FIGURES], &html_figures);
     html_list(b, NULL, d, BJ_DOC_FINDINGS);

@@ -209,4 +209,11 @@ bj_doc_cell(const struct bj_doc_section *s, size_t row, unsigned column)
     return &s->cell[row * s->columns + column];
 }
 
+/* Whether the section of the request has options of the next one. */
+static inline bool bj_doc_has_next(const struct bj_doc *d)
+{
+    const char *head = d->section[BJ_DOC_REQUEST].head[BJ_DOC_NEXT];
+    return head && *head != 0;
+}
+
 #endif

@@ -484,6 +484,24 @@ static const struct pdf_table pdf_totals = {
                 .cell = BJ_DOC_AMOUNT,
                 .with = BJ_DOC_QUALITY}}};
 
+static const struct pdf_table pdf_asked = {
+    .has_head = true,
+    .columns = 6,
+    .column = {{.width = 70, .cell = BJ_DOC_RESOURCE},
+               {.x = 72, .width = 50, .cell = BJ_DOC_OF_ASKED, .meter = true},
+               {.x = 124,
+                .width = 52,
+                .right = true,
+                .cell = BJ_DOC_OF_ASKED,
+                .untitled = true},
+               {.x = 178,
+                .width = 110,
+                .right = true,
+                .cell = BJ_DOC_TAKEN,
+                .with = BJ_DOC_HOW},
+               {.x = 292, .width = 88, .right = true, .cell = BJ_DOC_ASKED},
+               {.x = 390, .width = 105, .cell = BJ_DOC_NEXT}}};
+
 static const struct pdf_table pdf_figures = {
     .has_head = true,
     .columns = 7,
@@ -594,6 +612,8 @@ static void pdf_job(struct pdf_page *p, const struct bj_doc *d,
     pdf_top_of_job(p, d);
     pdf_verdict(p, d);
     pdf_list(p, &s[BJ_DOC_ADVICE], BJ_DOC_ADVICE);
+    if (bj_doc_has_next(d))
+        pdf_table(p, &s[BJ_DOC_REQUEST], &pdf_asked);
     pdf_table(p, &s[BJ_DOC_NOW], &pdf_totals);
     pdf_table(p, &s[BJ_DOC_FIGURES], &pdf_figures);
     pdf_list(p, &s[BJ_DOC_FINDINGS], BJ_DOC_FINDINGS);

@@ -110,6 +110,19 @@ def figures_of_lines(lines):
     return found
 
 
+def without_request(lines):
+    """The lines of a PDF without the table of the request, which has rows of the same names."""
+    if "Requested and used" not in lines:
+        return lines
+    return lines[next((i for i, line in enumerate(lines) if line.lower().endswith("resources used")), len(lines)):]
+
+
+def figures_of_mail(html):
+    """Those of a mail without the table of the request."""
+    html = re.sub(r"<h2>Requested and used</h2>.*?</table>", "", html, flags=re.S)
+    return figures_of_rows(Tables(html.split("Tasks of the array")[0]).rows)
+
+
 def rows_of_page(body):
     """The rows of what was used, on the page of a job that has ended."""
     return Tables(body.split("<h2>Resources used</h2>")[1].split("</table>")[0]).rows if "<h2>Resources used</h2>" in body else []
@@ -167,15 +180,16 @@ def forms_of(site, job):
         path = os.path.join(site.folder, "x.pdf")
         run(ACCT, "--store.path=" + site.store, "--utc", "report", "--format=pdf", "--file=" + path, job)
         text = lines_of_pdf(path)
-        forms["PDF"] = (figures_of_lines(text), " ".join(text[:14]), "PUAR")
+        forms["PDF"] = (figures_of_lines(without_request(text)), " ".join(text[:14]), "PUAR")
     if job == "3400":  # its owner's name cannot be in a mail address
         return site.fetch("/api/v1/jobs/%s/report" % key, BOSS).data, len(a.body), forms
     mail = email.message_from_bytes(run(STATS_DB, "mail", "show", job, "--config.file=" + site.conf),
                                     policy=email.policy.default)
     text = lines_of(mail.get_body(("plain",)).get_content())
     forms["mail"] = (figures_of_lines(text), " ".join(text[:20]), "PUA")
-    body = Tables(mail.get_body(("html",)).get_content())
-    forms["mail as HTML"] = (figures_of_rows(body.rows), " ".join(body.text.split())[:1500], "PUA")
+    text = mail.get_body(("html",)).get_content()
+    body = Tables(text)
+    forms["mail as HTML"] = (figures_of_mail(text), " ".join(body.text.split())[:1500], "PUA")
     return site.fetch("/api/v1/jobs/%s/report" % key, BOSS).data, len(a.body), forms
 
 

@@ -116,7 +116,7 @@ def parts(site, key):
         path = os.path.join(site.folder, "x.pdf")
         api_agree.run(*acct, "--format=pdf", "--file=" + path, key)
         text = api_agree.lines_of_pdf(path)
-        forms["PDF"] = (api_agree.figures_of_lines(of_job(text)), words(" ".join(text)), "PUAR")
+        forms["PDF"] = (api_agree.figures_of_lines(of_job(api_agree.without_request(text))), words(" ".join(text)), "PUAR")
     mail = email.message_from_bytes(api_agree.run(api_agree.STATS_DB, "mail", "show", key, "--config.file=" + site.conf),
                                     policy=email.policy.default)
     text = api_agree.lines_of(mail.get_body(("plain",)).get_content())
@@ -125,9 +125,9 @@ def parts(site, key):
     html = mail.get_body(("html",)).get_content()
     bars["mail as HTML"] = {label: int(width) for label, width in re.findall(
         r'<tr><t[hd][^>]*>([^<]+)</t[hd]>(?:(?!</tr>).)*?<div style="width:(\d+)%', html, re.S)}
-    rows = api_agree.Tables(html.split("Tasks of the array")[0]).rows
+    figures = api_agree.figures_of_mail(html)
     html = api_agree.Tables(html)
-    forms["mail as HTML"] = (api_agree.figures_of_rows(rows),
+    forms["mail as HTML"] = (figures,
                              words(html.text + " ".join(" ".join(r) for r in html.rows)), "PUA")
     return forms, body, bars
 

@@ -167,6 +167,30 @@ static void test_document(void **state)
     bj_report_free(&r);
 }
 
+/* A mail has the table of the request where there is a next one. */
+static void test_asked(void **state)
+{
+    static const char *const options[] = {"--mem=8G", ""};
+    struct derive_rig *w = *state;
+    for (size_t i = 0; i < 2; i++) {
+        struct bj_report r;
+        struct bj_doc d = {.created_sec = 0};
+        struct bj_buf mail = {0};
+        read_report(w, "1", &r);
+        r.next.options = bj_slice_str(options[i]);
+        bj_report_document(&r, &d);
+        bj_doc_html(&d, &mail);
+        bj_buf_put(&mail, "", 1);
+        assert_int_equal(strstr(mail.p, "Requested and used") != NULL, i == 0);
+        has(&mail, i == 0 ? "<th scope=\"row\">Memory</th><td class=\"n\">8 GiB"
+                            "</td><td class=\"n\">7 GiB<br><small>at most"
+                            "</small></td><td class=\"n\">87.5 %</td>"
+                          : "<h2>Resources used</h2>");
+        bj_doc_free(&d);
+        bj_report_free(&r);
+    }
+}
+
 /* Of many nodes the least used are shown, and how many there are. */
 static void test_least(void **state)
 {
@@ -260,8 +284,8 @@ static int close_jobs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_js1), cmocka_unit_test(test_seff),
+        cmocka_unit_test(test_js1),    cmocka_unit_test(test_seff),
         cmocka_unit_test(test_energy), cmocka_unit_test(test_document),
-        cmocka_unit_test(test_least)};
+        cmocka_unit_test(test_least),  cmocka_unit_test(test_asked)};
     return cmocka_run_group_tests_name("forms", tests, open_jobs, close_jobs);
 }

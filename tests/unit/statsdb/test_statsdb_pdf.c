@@ -233,6 +233,7 @@ static void test_document_json(void **state)
         row[BJ_DOC_PERCENT].has_meter = true;
         row[BJ_DOC_PERCENT].ppm = 120000 + i;
     }
+    bj_doc_add(&d, BJ_DOC_REQUEST, "Requested", BJ_DOC_REQUEST_COLUMNS);
     bj_doc_write(&d, &one);
     assert_int_equal(bj_json_parse(&arena, (struct bj_slice){one.p, one.len},
                                    "doc", NULL, &json, &err),
@@ -243,6 +244,7 @@ static void test_document_json(void **state)
         bj_doc_cell(&e.section[BJ_DOC_FIGURES], 19, BJ_DOC_PERCENT)->ppm,
         120019);
     assert_false(e.section[BJ_DOC_VERDICT].is_there);
+    assert_false(bj_doc_has_next(&e)); /* without a heading */
     bj_doc_write(&e, &two);
     assert_int_equal(one.len, two.len);
     assert_memory_equal(one.p, two.p, one.len);

@@ -9,6 +9,7 @@
 #include "base/local.h"
 #include "base/stamp.h"
 #include "base/tz.h"
+#include "report/model/limits.h"
 #include "report/model/reason.h"
 #include "report/model/show.h"
 #include "sched/hostlist.h"
@@ -391,6 +392,19 @@ static bool is_judged(const struct bj_cells *row, const char *coverage)
     return !v || bj_cell_is_empty(v) || !scale(v, 1, &n) || n >= LEAST;
 }
 
+/* The form of a percentage of what ran for too short a time to be judged: a
+ * part without a word. */
+static enum bj_form form_of_row(enum bj_form form, const struct bj_cells *row)
+{
+    const struct bj_cell *v = bj_cells_get(row, "elapsed_seconds");
+    int64_t sec;
+    return form >= BJ_SHOW_PERCENT && form <= BJ_SHOW_GPU && v &&
+                   !bj_cell_is_empty(v) && scale(v, 0, &sec) &&
+                   sec < BJ_REPORT_LEAST_SEC
+               ? BJ_SHOW_PART
+               : form;
+}
+
 /* The findings of a row, for a percentage that a finding may name; NULL: the
  * row has none, or the form is another one. */
 static const struct bj_cell *findings_of(enum bj_form form,
@@ -436,7 +450,8 @@ void bj_page_value(struct bj_buf *b, const struct bj_column *k,
         put_found(b, form, n, findings_of(form, row)->text);
     else if (form > BJ_SHOW_NUMBER &&
              scale(v, form == BJ_SHOW_BYTES ? 0 : DIGITS, &n))
-        page_put_number(b, form, n, is_judged(row, coverage_of(form)));
+        page_put_number(b, form_of_row(form, row), n,
+                        is_judged(row, coverage_of(form)));
     else
         page_put_text(b, form, v);
     if (!bj_cell_is_empty(v) && coverage_of(form))

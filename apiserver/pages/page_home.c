@@ -913,7 +913,7 @@ static int home_last(struct bj_call *c)
         home_wasters(c, gpu_columns, "Users with the most unused GPU hours");
     if (r == 0)
         r = home_wasters(c, cpu_columns,
-                         "Users with the most unused core hours");
+                         "Users with the most unused CPU hours");
     bj_buf_str(b, "</div>\n");
     return r == 0 ? home_complete(c) : r;
 }

@@ -56,6 +56,9 @@ void bj_node_put_link(struct bj_buf *b, struct bj_slice name,
 static void nodes_put_figures(struct bj_buf *b, const struct bj_nodes *n)
 {
     char text[BJ_AMOUNT_COUNT];
+    size_t unknown = 0;
+    for (size_t i = 0; i < n->n; i++)
+        unknown += bj_node_service_of(&n->v[i]) == BJ_NODE_UNKNOWN;
     bj_buf_str(b, "<dl class=\"card stats\">");
     for (size_t k = 0; k < SERVICES; k++) {
         int64_t nodes = 0;
@@ -71,7 +74,9 @@ static void nodes_put_figures(struct bj_buf *b, const struct bj_nodes *n)
             cpus += page_known(free) && free > 0 ? free : 0;
             gpus += page_known(idle) && idle > 0 ? idle : 0;
         }
-        if (nodes == 0 && nodes_services[k].service == BJ_NODE_UNKNOWN)
+        /* Where no state is known, none of the others is 0. */
+        if (nodes == 0 &&
+            (unknown == n->n || nodes_services[k].service == BJ_NODE_UNKNOWN))
             continue;
         bj_buf_printf(b, "<div><dt>%s</dt><dd>%s<div class=\"sub\">",
                       bj_local_escaped(nodes_services[k].title),

@@ -141,10 +141,10 @@ static void usage_put_form(struct bj_call *c, const struct bj_params *p)
         {"cluster", "cluster"}, {"month", "month"},
         {"day", "day"},         {NULL, NULL}};
     static const struct bj_page_choice orders[] = {
-        {"", "most core hours first"},
+        {"", "most CPU hours first"},
         {"gpu_hours", "most GPU hours first"},
         {"energy_kwh", "most energy first"},
-        {"cpu_unused_hours", "most unused core hours first"},
+        {"cpu_unused_hours", "most unused CPU hours first"},
         {"gpu_unused_hours", "most unused GPU hours first"},
         {NULL, NULL}};
     struct bj_buf *b = &c->reply->body;
@@ -242,7 +242,7 @@ void bj_page_usage_note(struct bj_buf *b)
     bj_buf_free(&zone);
     bj_local_html_str(
         b, " {\"Unused\" is what they held and did not use, as far as it is "
-           "known. \"Known\" is the part of the GPU or core hours for which a "
+           "known. \"Known\" is the part of the GPU or CPU hours for which a "
            "value is known: GPU use, energy, emissions and the cost of the "
            "energy are known when a job has ended. \"Jobs ended\" counts the "
            "jobs that ended in these days.}</p>\n");

@@ -71,9 +71,9 @@ void bj_page_use(struct bj_buf *b, int64_t held, int64_t known,
     bj_widget_bar(b, BJ_LOOK_NONE, known < held - known,
                   (double)used_msec / 10 / (double)known);
     if (known < held) {
-        bj_local_html(b, "<small>{of} ");
+        bj_buf_str(b, " <small>");
         bj_amount(b, BJ_AMOUNT_PERCENT, 100 * (double)known / (double)held);
-        bj_buf_str(b, "</small>");
+        bj_local_html(b, " {known}</small>");
     }
 }
 

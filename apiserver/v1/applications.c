@@ -45,7 +45,7 @@ static const struct bj_column columns[] = {
     BJ_COLUMN("jobs", INT, "s.jobs", "Jobs that ended in the time.",
               .label = "Jobs ended"),
     BJ_COLUMN("core_hours", MILLI, HOURS("s.cpu"),
-              "CPUs allocated, times hours.", .label = "Core hours",
+              "CPUs allocated, times hours.", .label = "CPU hours",
               .form = BJ_SHOW_ROUND),
     BJ_COLUMN("cpu_used_hours", MILLI,
               IF_ANY("s.known", WHOLE("s.used / 3600.0")),

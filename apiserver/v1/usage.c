@@ -307,7 +307,7 @@ const struct bj_column bj_usage_columns[] = {
     MADE("node_hours", MILLI, usage_hours, BJ_VALUES(SUM("r.node_sec")),
          "Nodes allocated, times hours."),
     MADE("core_hours", MILLI, usage_hours, BJ_VALUES(CPU),
-         "CPUs allocated, times hours.", .label = "Core hours",
+         "CPUs allocated, times hours.", .label = "CPU hours",
          .form = BJ_SHOW_ROUND),
     MADE("gpu_hours", MILLI, usage_hours, BJ_VALUES(GPU),
          "GPUs allocated, times hours.", .label = "GPU hours",
@@ -326,7 +326,7 @@ const struct bj_column bj_usage_columns[] = {
     MADE("cpu_unused_hours", MILLI, usage_cpu_unused, BJ_VALUES(CPU_USED),
          "CPU time allocated but not used in hours, of jobs where the use is "
          "known.",
-         .label = "Core hours unused", .form = BJ_SHOW_ROUND),
+         .label = "CPU hours unused", .form = BJ_SHOW_ROUND),
     MADE("gpu_efficiency_percent", TENTHS, usage_gpu_efficiency,
          BJ_VALUES(GPU_USED),
          "Mean use of the GPUs in percent, of ended jobs where it is known.",

@@ -2,6 +2,7 @@
 
 #include "base/amount.h"
 #include "base/local.h"
+#include "report/model/limits.h"
 #include "report/model/show.h"
 
 #include <stdlib.h>
@@ -177,6 +178,18 @@ static void job_put_warnings(const struct bj_report *r, struct bj_doc *d)
 /* --- requested and used ----------------------------------------------------
  */
 
+/* What an ended job used that ran for less time than the verdict needs is not
+ * judged. */
+static enum bj_doc_judge job_judge(const struct bj_report *r,
+                                   enum bj_doc_judge as)
+{
+    const bool is_short =
+        r->array.tasks <= 1 &&
+        bj_report_number(r, BJ_REPORT_END) != BJ_SQL_NULL &&
+        bj_report_number(r, BJ_REPORT_ELAPSED) < BJ_REPORT_LEAST_SEC;
+    return is_short ? BJ_DOC_NOT_JUDGED : as;
+}
+
 static struct bj_slice job_amount(const struct bj_report *r, struct bj_doc *d,
                                   const struct bj_report_figure *f, int64_t v)
 {
@@ -196,7 +209,7 @@ static void job_put_figure(const struct bj_report *r, struct bj_doc *d,
         [BJ_FIGURE_TIME] = BJ_DOC_JUDGE_TIME};
     const struct bj_report_figure *f = &r->figure[which];
     struct bj_doc_cell *row = bj_doc_row(d, s);
-    row[BJ_DOC_PERCENT].judge = judges[which];
+    row[BJ_DOC_PERCENT].judge = job_judge(r, judges[which]);
     row[BJ_DOC_LABEL].text = f->label;
     row[BJ_DOC_PERCENT].ppm = f->ppm;
     row[BJ_DOC_PERCENT].has_meter =
@@ -279,7 +292,7 @@ static void job_put_ask(const struct bj_report *r, struct bj_doc *d,
     if (a->used == BJ_SQL_NULL)
         return;
     row[BJ_DOC_HOW].text = a->how ? job_local(a->how) : (struct bj_slice){0};
-    row[BJ_DOC_OF_ASKED].judge = a->judge;
+    row[BJ_DOC_OF_ASKED].judge = job_judge(r, a->judge);
     row[BJ_DOC_OF_ASKED].has_meter = true;
     row[BJ_DOC_OF_ASKED].ppm = a->ppm;
     row[BJ_DOC_OF_ASKED].text = job_percent(d, a->ppm);

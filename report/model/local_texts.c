@@ -17,7 +17,7 @@ const char *const bj_local_texts[] = {
     "90 days",
     "95 % less than",
     "\"Unused\" is what they held and did not use, as far as it is known. "
-    "\"Known\" is the part of the GPU or core hours for which a value is "
+    "\"Known\" is the part of the GPU or CPU hours for which a value is "
     "known: GPU use, energy, emissions and the cost of the energy are known "
     "when a job has ended. \"Jobs ended\" counts the jobs that ended in these "
     "days.",
@@ -93,8 +93,7 @@ const char *const bj_local_texts[] = {
     "Completed",
     "completed",
     "Continue",
-    "Core hours",
-    "Core hours unused",
+    "CPU hours unused",
     "Cost",
     "cost",
     "CPU",
@@ -273,14 +272,14 @@ const char *const bj_local_texts[] = {
     "More jobs",
     "More than {1} jobs",
     "most",
-    "most core hours first",
+    "most CPU hours first",
     "most CPUs first",
     "most energy first",
     "most findings first",
     "most GPU hours first",
     "most GPUs first",
     "most severe first",
-    "most unused core hours first",
+    "most unused CPU hours first",
     "most unused GPU hours first",
     "My jobs",
     "Name",
@@ -482,7 +481,7 @@ const char *const bj_local_texts[] = {
     "user",
     "Users",
     "users",
-    "Users with the most unused core hours",
+    "Users with the most unused CPU hours",
     "Users with the most unused GPU hours",
     "Values as a table",
     "Verdict",

@@ -399,7 +399,7 @@ def compare_groups(form, text, rows, group, wrong):
 
 PAGE = {"Jobs ended": "jobs_ended", "Completed": "jobs_completed", "Failed": "jobs_failed",
         "Time limit reached": "jobs_timeout", "Out of memory": "jobs_oom", "Cancelled": "jobs_cancelled",
-        "Core hours": "core_hours", "CPU efficiency": "cpu_efficiency_percent", "Core hours unused": "cpu_unused_hours",
+        "CPU hours": "core_hours", "CPU efficiency": "cpu_efficiency_percent", "CPU hours unused": "cpu_unused_hours",
         "GPU hours": "gpu_hours", "GPU efficiency": "gpu_efficiency_percent", "GPU hours unused": "gpu_unused_hours",
         "Energy": "energy_kwh", "CO2e (estimate)": "emissions_grams", "Cost": "cost"}
 PARTS = {"GPU efficiency": "gpu_coverage", "CPU efficiency": "cpu_coverage", "Energy": "energy_coverage",

@@ -352,6 +352,15 @@ def verdicts(site):
         text = re.sub(r"\s", " ", page.text)
         lacking += [(job["key"], w) for w in want if w and re.sub(r"[\s\x00-\x1f]", " ", w) not in text]
     same(lacking[:3], [], "verdict, advice and findings are those of the report")
+    # "poor" and others stand beside a percentage of a job that ran for five minutes.
+    rated = {True: 0, False: 0}
+    for job in fetch(site, "/api/v1/jobs?from=0&state=ended&limit=200&fields=key,elapsed_seconds,"
+                     "cpu_efficiency_percent", "boss").data:
+        is_short = (job["elapsed_seconds"] or 0) < 300
+        if job["cpu_efficiency_percent"] is not None and (is_short or rated[False] < 3):
+            page = fetch(site, "/jobs/" + job["key"], "boss").body.decode()
+            rated[is_short] += len(re.findall("<small>(?:poor|fair|good|full|over)</small>", page))
+    check(rated[True] == 0 and rated[False] > 0, "what a job used in less than five minutes is not judged", rated)
     waiting = fetch(site, "/api/v1/jobs?from=0&state=pending&limit=1&fields=key", "boss").data
     if waiting:
         with contextlib.closing(sqlite3.connect(site.store)) as db, db:

@@ -264,6 +264,9 @@ def nodes(site):
                  for i in range(1200) for p in ("state", "cpus", "held")]
     a = fetch(site, "/nodes", "boss")
     check(len(a.body) < 300000 and a.body.count(b'href="nodes/node') >= 1200, "the page of 1,200 nodes is below 300 KB", len(a.body))
+    fake.grid = [({"bj": "busy", "instance": "slow0:9010"}, 3)]
+    same(re.findall("<dt>(.*?)</dt>", fetch(site, "/nodes", "boss").body.decode()), ["Not known"],
+         "without any state, no number of nodes is 0")
     site.start(*site.options)
     body = check_page("nodes without Prometheus", fetch(site, "/nodes", "boss")).text
     check("No Prometheus server is configured" in body and "slow0" in body, "the store alone knows jobs of nodes")

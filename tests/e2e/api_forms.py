@@ -75,10 +75,12 @@ def words(text):
     return "".join(re.findall(r"[A-Za-z0-9.,:;%=-]+", text))
 
 
-def wrong_level(kind, percent, shown):
+def wrong_level(kind, percent, shown, judged):
     """What is wrong with an efficiency on a page: "shown" are the groups of METER."""
     if not shown:
         return percent is not None
+    if not judged:
+        return shown != (None, rounded(percent), None)
     poor, fair, full = LEVELS[kind]
     level = ("poor" if percent < poor else "fair" if percent < fair else "over" if percent > 105 else
              "full" if percent > full else "good")
@@ -132,13 +134,14 @@ def parts(site, key):
     return forms, body, bars
 
 
-def compare_levels(data, body, bars, wrong):
-    """The colours, words and bars of efficiencies."""
+def compare_levels(data, elapsed, body, bars, wrong):
+    """The colours, words and bars of efficiencies; what ran for less than five minutes has only bars."""
+    judged = elapsed >= 300 or data["array"] is not None or data["job"]["state"] == "running"
     rows = dict(re.findall(r'<tr><th scope="row">([^<]+)</th>(.*?)</tr>', body, re.S))
     for f in data["figures"]:
         label, percent = api_agree.LABELS[f["figure"]], f["percent"]
         meter = METER.search(rows.get(label, ""))
-        if f["figure"] in LEVELS and wrong_level(f["figure"], percent, meter and meter.groups()) \
+        if f["figure"] in LEVELS and wrong_level(f["figure"], percent, meter and meter.groups(), judged) \
                 or f["figure"] not in LEVELS and meter and meter[3]:
             wrong.append(("page", data["job"]["key"], label, percent, meter and meter.group()))
         for form, shown in bars.items():
@@ -219,7 +222,7 @@ def jobs(site, rng):
         data = site.fetch("/api/v1/jobs/%s/report" % row["key"], BOSS).data
         reports.append(data)
         forms, body, bars = parts(site, row["key"])
-        compare_levels(data, body, bars, wrong_levels)
+        compare_levels(data, row["elapsed_seconds"] or 0, body, bars, wrong_levels)
         compared += compare_figures(data, forms, wrong_figures)
         compare_words(data, forms, body, wrong_words)
         found += len(data["findings"])
@@ -434,7 +437,7 @@ def compare_page(line, row, wrong):
             if part < 50:
                 if meter and (meter[1], meter[3]) != ("gray", None):
                     wrong.append(("page", title, "is judged", cell[1], part))
-            elif wrong_level(title.split()[0].lower(), value, meter and meter.groups()):
+            elif wrong_level(title.split()[0].lower(), value, meter and meter.groups(), True):
                 wrong.append(("page", title, "level", cell[1], value))
     return n
 

@@ -82,8 +82,7 @@ def add_records(store):
 
 
 # Columns that the last version of the store added.
-ADDED = {"job_use": "counted_held_cpu_sec counted_held_known_sec counted_held_used_msec counted_held_gpu_sec",
-         "derive_state": "recount"}
+ADDED = {"node_gpu": "fault fault_xid fault_sec fault_by_process", "job_use": "gpu_fault"}
 
 
 def set_up(site, pg):
@@ -325,7 +324,7 @@ def changes(site, pg):
          set(VIEWS), "all views are created")
     # An upgrade creates the views again.
     pg.sql("".join("ALTER TABLE %s DROP COLUMN %s CASCADE;" % (table, column) for table, columns in ADDED.items()
-                   for column in columns.split()) + "DROP TABLE rollup_application;"
+                   for column in columns.split()) +
            "UPDATE store_meta SET version = version - 1", "batchjob")
     p = subprocess.run([IMPORTER, "--once", "--store.path=" + writer, "--cluster.file=" + os.path.join(
         site.folder, "fake.yml")], capture_output=True, check=False)

@@ -77,7 +77,7 @@ static void refusing(void **state)
         {"HEAD /big HTTP/1.1\r\nHost: x\r\n\r\n", 405, "\r\nAllow: GET\r\n"},
         {"POST /hello HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", 405,
          "\r\nAllow: GET, HEAD\r\n"},
-        {"BREW /hello HTTP/1.1\r\nHost: x\r\n\r\n", 405, "the method"},
+        {"BREW /hello HTTP/1.1\r\nHost: x\r\n\r\n", 405, "that method"},
         {"GET /hello HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nabcd", 200,
          "hello"},
         {"GET /hello HTTP/1.1\r\nHost: x\r\nContent-Length: 4097\r\n\r\n", 413,

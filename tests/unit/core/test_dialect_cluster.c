@@ -215,6 +215,13 @@ static void process_values(void **state)
     for (size_t i = 0; i < COUNT(want); i++)
         if (!strstr(page.p, want[i]))
             fail_msg("no %s in\n%s", want[i], page.p);
+    char *controller = write_page("slurmctld", false),
+         *slinky = write_page("slinky", false);
+    assert_non_null(strstr(controller, "\nslurm_bf_cycle_tot 171543834\n"));
+    assert_non_null(
+        strstr(slinky, "\nslurm_bfscheduler_cycle_sum_seconds 171.543834\n"));
+    free(controller);
+    free(slinky);
     c->diag.bf_sum_usec = was;
     bj_buf_free(&page);
     bj_dialect_room_free(&room);

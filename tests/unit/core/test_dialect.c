@@ -239,11 +239,14 @@ static const struct {
 /* Fields that only dialects show; other tests check their values. */
 static bool is_dialect_only(const char *name)
 {
-    static const char *const names[] = {
-        "slurm_lic_last_consumed", "slurm_lic_last_deficit",
-        "slurm_bf_cycle_tot", "slurm_bfscheduler_cycle_sum_seconds",
-        "slurm_jobs_gpus_alloc", "slurm_user_jobs_gpus_alloc",
-        "slurm_account_jobs_gpus_alloc", "slurm_partition_jobs_gpus_alloc"};
+    static const char *const names[] = {"slurm_lic_last_consumed",
+                                        "slurm_lic_last_deficit",
+                                        "slurm_bf_cycle_tot",
+                                        "slurm_bfscheduler_cycle_sum_seconds",
+                                        "slurm_jobs_gpus_alloc",
+                                        "slurm_user_jobs_gpus_alloc",
+                                        "slurm_account_jobs_gpus_alloc",
+                                        "slurm_partition_jobs_gpus_alloc"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (strcmp(name, names[i]) == 0)
             return true;

@@ -24,6 +24,13 @@ bool bj_buf_grow(struct bj_buf *b, size_t n);
 /* Free the unused part of a large buffer. */
 void bj_buf_trim(struct bj_buf *b);
 
+/* Empty it for other text; after a failure it may grow again. */
+static inline void bj_buf_reset(struct bj_buf *b)
+{
+    b->len = 0;
+    b->failed = false;
+}
+
 static inline bool bj_buf_room(struct bj_buf *b, size_t n)
 {
     return b->cap - b->len >= n || bj_buf_grow(b, n);

@@ -728,8 +728,7 @@ int bj_command_run(const struct bj_command *cmd, struct bj_command_result *res,
     struct bj_err own = {0};
     res->exit = -1;
     res->signal = 0;
-    res->out.len = 0;
-    res->out.failed = false;
+    bj_buf_reset(&res->out);
     res->error_output[0] = '\0';
     res->error_output_len = 0;
     res->took_usec = 0;

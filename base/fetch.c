@@ -204,8 +204,8 @@ void bj_fetch_reply_free(struct bj_fetch_reply *reply)
 /* Empty the reply, keep its memory. */
 static void fetch_reply_reset(struct bj_fetch_reply *reply)
 {
-    reply->body.len = reply->headers.len = 0;
-    reply->body.failed = reply->headers.failed = false;
+    bj_buf_reset(&reply->body);
+    bj_buf_reset(&reply->headers);
     *reply =
         (struct bj_fetch_reply){.body = reply->body, .headers = reply->headers};
 }

@@ -199,7 +199,7 @@ static void attr_add(struct bj_dispatch *d, const char *key, size_t at)
     struct attr *a = &d->attrs[d->nattrs++];
     a->key = bj_slice_str(key);
     a->at = at;
-    d->type.len = 0;
+    bj_buf_reset(&d->type);
     bj_attr_type(d->table, key, &d->type);
     bj_buf_put(&d->type, "", 1);
     snprintf(a->type, sizeof(a->type), "%s", d->type.failed ? "" : d->type.p);
@@ -225,7 +225,7 @@ static int on_family(void *ctx, const struct bj_metric_table *t,
     d->kind = m->kind;
     if (t->info)
         attrs_collect(d);
-    d->type.len = 0;
+    bj_buf_reset(&d->type);
     bj_metric_collectd_type(t, m, &d->type);
     bj_buf_put(&d->type, "", 1);
     if (d->type.failed)

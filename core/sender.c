@@ -103,7 +103,8 @@ int bj_send_batch_fill(struct bj_send_batch *b, DIR *d, unsigned max,
                        uint64_t *ret_bad, struct bj_err *err)
 {
     const struct dirent *e;
-    b->names.len = b->body.len = 0;
+    bj_buf_reset(&b->names);
+    bj_buf_reset(&b->body);
     b->n = b->unreadable = 0;
     if (!b->text && !(b->text = malloc(BJ_SEND_BYTES)))
         return bj_err_set(err, -ENOMEM, "final records");
@@ -330,7 +331,7 @@ static int post(struct bj_sender *s, const char *url, struct bj_err *err)
     char token[TOKEN_BYTES];
     s->reply.fault = BJ_FETCH_OK; /* clear the fault of the last request */
     s->reply.retry_after_usec = 0;
-    s->packed.len = 0;
+    bj_buf_reset(&s->packed);
     int r = bj_gzip_pack(&s->gzip,
                          (struct bj_slice){s->batch.body.p, s->batch.body.len},
                          &s->packed);
@@ -424,7 +425,8 @@ static int try_server(struct bj_sender *s, struct round *w, struct bj_err *err)
             (unsigned char)*c);
     bj_buf_put(&url, "", 1);
     s->batch.n = 0;
-    s->batch.names.len = s->batch.body.len = 0;
+    bj_buf_reset(&s->batch.names);
+    bj_buf_reset(&s->batch.body);
     int r = url.failed ? bj_err_set(err, -ENOMEM, "record.url")
                        : post(s, url.p, err);
     bj_buf_free(&url);

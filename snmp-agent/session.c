@@ -137,7 +137,9 @@ static void hang_up(struct bj_session *s)
         close(s->fd);
     s->fd = -1;
     s->state = SESSION_CLOSED;
-    s->in.len = s->out.len = s->sent = 0;
+    bj_buf_reset(&s->in);
+    bj_buf_reset(&s->out);
+    s->sent = 0;
     s->reply_usec = s->stall_usec = 0;
 }
 

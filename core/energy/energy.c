@@ -549,7 +549,7 @@ void bj_energy_forget(struct bj_energy *e, struct bj_account *a)
 
 void bj_energy_write(struct bj_energy *e, struct bj_buf *lines)
 {
-    e->text.len = 0;
+    bj_buf_reset(&e->text);
     if (!e->state)
         return;
     bj_meters_save(e->meters, e->copies->last, lines);

@@ -241,8 +241,7 @@ int bj_dialect_take_jobs(struct bj_dialect_walk *w)
 {
     struct bj_buf *text = &w->room->text;
     size_t begin[BJ_DIALECT_SETS + 1];
-    text->len = 0;
-    text->failed = false;
+    bj_buf_reset(text);
     for (int set = 0; set < BJ_DIALECT_SETS; set++) {
         begin[set] = text->len;
         put_set(w, set, NULL);

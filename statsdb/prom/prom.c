@@ -231,7 +231,7 @@ static int send_query(struct bj_prom *p, const char *path, bool range,
 int bj_prom_query(struct bj_prom *p, const char *query, int64_t at_sec,
                   const struct bj_prom_sink *to, struct bj_err *err)
 {
-    p->body.len = 0;
+    bj_buf_reset(&p->body);
     put_param(&p->body, "query", query);
     prom_put_time(&p->body, "time", at_sec);
     put_common(p);
@@ -242,7 +242,7 @@ int bj_prom_range(struct bj_prom *p, const char *query, int64_t start_sec,
                   int64_t end_sec, int64_t step_sec,
                   const struct bj_prom_sink *to, struct bj_err *err)
 {
-    p->body.len = 0;
+    bj_buf_reset(&p->body);
     put_param(&p->body, "query", query);
     prom_put_time(&p->body, "start", start_sec);
     prom_put_time(&p->body, "end", end_sec);

@@ -72,8 +72,7 @@ static bool unpack(struct bj_record_writer *w, struct bj_record_post *p,
     *ret = p->body;
     if (!p->packed)
         return true;
-    w->text.len = 0;
-    w->text.failed = false;
+    bj_buf_reset(&w->text);
     int r = bj_gunzip(&w->gunzip, p->body, BJ_RECORD_BODY_BYTES, &w->text);
     *ret = (struct bj_slice){w->text.p, w->text.len};
     if (r == -EFBIG)

@@ -101,7 +101,7 @@ static void trimming(void **state)
     bj_buf_free(&b);
 }
 
-/* After a failure no text is added, even if it would fit. */
+/* After a failure no text is added, even if it would fit, until it is reset. */
 static void failure_is_final(void **state)
 {
     (void)state;
@@ -120,6 +120,10 @@ static void failure_is_final(void **state)
         assert_true(b.failed);
         assert_int_equal(b.len, 3);
         assert_memory_equal(b.p, "abc", 3);
+        bj_buf_reset(&b);
+        bj_buf_printf(&b, "%d%100s", 1, "x");
+        assert_false(b.failed);
+        assert_int_equal(b.len, 101);
         bj_buf_free(&b);
     }
 }

@@ -9,7 +9,8 @@
 #include <stdint.h>
 
 /* Zero-initialise; free with bj_buf_free.  When memory runs out, failed is set
- * and all later writes are dropped: check it once, at the end. */
+ * and all later writes are dropped until bj_buf_reset: check it once, at the
+ * end. */
 struct bj_buf {
     char *p;
     size_t len, cap;

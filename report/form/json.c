@@ -122,6 +122,10 @@ const struct bj_report_field bj_gpu_fields[] = {
     FIELD("busy_percent", PPM, gpu, busy_ppm),
     FIELD("memory_peak_bytes", INT, gpu, memory_peak),
     FIELD("idle_since", INT, gpu, idle_since),
+    FIELD("fault", TEXT, gpu, fault),
+    FIELD("fault_xid", INT, gpu, fault_xid),
+    FIELD("fault_at", INT, gpu, fault_at),
+    FIELD("fault_evidence", TEXT, gpu, fault_evidence),
     FIELD("source", TEXT, gpu, source),
     END,
 };
@@ -148,6 +152,7 @@ const struct bj_report_field bj_array_fields[] = {
     FIELD("cost_not_charged", MICRO, array, not_charged),
     FIELD("cost_tasks", INT, array, cost_tasks),
     FIELD("node_failed", INT, array, node_failed),
+    FIELD("hardware_failed", INT, array, hardware_failed),
     END,
 };
 

@@ -4,6 +4,7 @@
 #include "base/local.h"
 #include "report/model/limits.h"
 #include "report/model/show.h"
+#include "statsdb/tables/fragment.h"
 
 #include <stdlib.h>
 
@@ -543,6 +544,33 @@ static void job_put_nodes(const struct bj_report *r, struct bj_doc *d)
         job_put_node(d, s, &r->node[v[i].at]);
 }
 
+/* "results in doubt (Xid 95)" */
+static struct bj_slice job_fault(const struct bj_report_gpu *g,
+                                 struct bj_doc *d)
+{
+    static const char *const faults[] = {
+#define NAME(n, name) [n] = name,
+        BJ_GPU_FAULTS(NAME)
+#undef NAME
+    };
+    static const char *const words[] = {"no error known",
+                                        "program error",
+                                        "needs attention",
+                                        "needs a reset later",
+                                        "results in doubt",
+                                        "needs a reset",
+                                        "lost"};
+    unsigned state = 6;
+    if (!bj_slice_eq(g->source, BJ_SLICE("nodes")))
+        return job_local("errors not known");
+    while (state > 0 && !bj_slice_eq(g->fault, bj_slice_str(faults[state])))
+        state--;
+    bj_buf_str(&d->scratch, bj_local(words[state]));
+    if (g->fault_xid > 0)
+        bj_buf_printf(&d->scratch, " (Xid %lld)", (long long)g->fault_xid);
+    return bj_doc_take(d);
+}
+
 static void job_put_gpus(const struct bj_report *r, struct bj_doc *d)
 {
     if (r->gpus == 0)
@@ -553,6 +581,7 @@ static void job_put_gpus(const struct bj_report *r, struct bj_doc *d)
     s->head[BJ_DOC_BUSY] = bj_local("busy");
     s->head[BJ_DOC_MODEL] = bj_local("model");
     s->head[BJ_DOC_PEAK] = bj_local("memory");
+    s->head[BJ_DOC_FAULT] = bj_local("errors");
     const struct job_rank *v = job_ranks(d, r, r->gpus, job_gpu_use);
     for (size_t i = 0; v && i < r->gpus; i++) {
         const struct bj_report_gpu *g = &r->gpu[v[i].at];
@@ -562,6 +591,7 @@ static void job_put_gpus(const struct bj_report *r, struct bj_doc *d)
         job_put_busy(d, &row[BJ_DOC_BUSY], g->busy_ppm);
         row[BJ_DOC_PEAK].text = job_bytes(d, g->memory_peak);
         row[BJ_DOC_MODEL].text = g->model;
+        row[BJ_DOC_FAULT].text = job_fault(g, d);
         job_put_since(d, &row[BJ_DOC_IDLE_SINCE], g->idle_since);
     }
 }
@@ -597,6 +627,9 @@ static struct bj_slice job_outcomes(const struct bj_report_array *a,
         bj_buf_printf(&d->scratch, " %s", bj_local(all[i].what));
         before = ", ";
     }
+    if (a->hardware_failed > 0)
+        bj_local_put(&d->scratch, "; {%s of them ended by hardware}",
+                     bj_amount_count(n, a->hardware_failed));
     return bj_doc_take(d);
 }
 

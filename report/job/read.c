@@ -212,21 +212,29 @@ static void read_take_node(struct bj_report *r, struct bj_st *st, void *row)
         .source = read_copy(r, st, "source")};
 }
 
+#define GPU_FAULT(n, name) " WHEN " #n " THEN '" name "'"
 static const char gpus_sql[] =
     "SELECT CASE n.slurm_node WHEN '' THEN h.name ELSE n.slurm_node END AS"
     " node, g.gpu AS gpu, g.\"index\" AS \"index\", (SELECT text FROM word"
     " WHERE id = g.model) AS model, g.held_usec AS held_usec, g.idle_usec AS"
     " idle_usec, coalesce(g.busy_ppm, (g.held_usec - g.idle_usec) * 1000000 /"
     " nullif(g.held_usec, 0)) AS busy_ppm, g.memory_peak_bytes AS memory_peak,"
-    " NULL AS idle_since, 'nodes' AS source" RECORDS
-    " JOIN node_gpu AS g ON g.record = n.id" OF_JOB
-    " ORDER BY 1, length(g.\"index\"), g.\"index\", g.gpu";
+    " NULL AS idle_since, CASE g.fault" BJ_GPU_FAULTS(
+        GPU_FAULT) " END AS"
+                   " fault, g.fault_xid AS fault_xid, g.fault_sec AS fault_at, "
+                   "CASE"
+                   " g.fault_by_process WHEN 1 THEN 'process' WHEN 0 THEN "
+                   "'holder' END AS"
+                   " fault_evidence, 'nodes' AS source" RECORDS
+                   " JOIN node_gpu AS g ON g.record = n.id" OF_JOB
+                   " ORDER BY 1, length(g.\"index\"), g.\"index\", g.gpu";
 
 #define PART_GPU(idle_since)                                                   \
     "SELECT p.node AS node, p.gpu AS gpu, p.\"index\" AS \"index\", NULL AS"   \
     " model, NULL AS held_usec, NULL AS idle_usec, p.busy_ppm AS busy_ppm,"    \
     " p.memory_bytes AS memory_peak, " idle_since                              \
-    " AS idle_since, 'prometheus' AS source"
+    " AS idle_since, NULL AS fault, NULL AS fault_xid, NULL AS fault_at, NULL" \
+    " AS fault_evidence, 'prometheus' AS source"
 #define PART_GPU_ORDER " ORDER BY 1, length(p.\"index\"), p.\"index\", p.gpu"
 
 static const char running_gpus_sql[] =
@@ -238,17 +246,21 @@ static const char sampled_gpus_sql[] =
 
 static void take_gpu(struct bj_report *r, struct bj_st *st, void *row)
 {
-    *(struct bj_report_gpu *)row =
-        (struct bj_report_gpu){.node = read_copy(r, st, "node"),
-                               .gpu = read_copy(r, st, "gpu"),
-                               .index = read_copy(r, st, "index"),
-                               .model = read_copy(r, st, "model"),
-                               .held_usec = bj_st_i64(st, "held_usec"),
-                               .idle_usec = bj_st_i64(st, "idle_usec"),
-                               .busy_ppm = bj_st_i64(st, "busy_ppm"),
-                               .memory_peak = bj_st_i64(st, "memory_peak"),
-                               .idle_since = bj_st_i64(st, "idle_since"),
-                               .source = read_copy(r, st, "source")};
+    *(struct bj_report_gpu *)row = (struct bj_report_gpu){
+        .node = read_copy(r, st, "node"),
+        .gpu = read_copy(r, st, "gpu"),
+        .index = read_copy(r, st, "index"),
+        .model = read_copy(r, st, "model"),
+        .held_usec = bj_st_i64(st, "held_usec"),
+        .idle_usec = bj_st_i64(st, "idle_usec"),
+        .busy_ppm = bj_st_i64(st, "busy_ppm"),
+        .memory_peak = bj_st_i64(st, "memory_peak"),
+        .idle_since = bj_st_i64(st, "idle_since"),
+        .fault = read_copy(r, st, "fault"),
+        .fault_xid = bj_st_i64(st, "fault_xid"),
+        .fault_at = bj_st_i64(st, "fault_at"),
+        .fault_evidence = read_copy(r, st, "fault_evidence"),
+        .source = read_copy(r, st, "source")};
 }
 
 /* --- findings --------------------------------------------------------------

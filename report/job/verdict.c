@@ -594,8 +594,8 @@ static void put_advice(struct judge *j)
         put_sentence(j, BJ_SENTENCE_SUBMIT_AGAIN);
         return;
     }
-    if (r->array.tasks > 1 && r->array.node_failed > 0) {
-        bj_show_number(verdict_value(j), r->array.node_failed);
+    if (r->array.tasks > 1 && r->array.hardware_failed > 0) {
+        bj_show_number(verdict_value(j), r->array.hardware_failed);
         put_sentence(j, BJ_SENTENCE_SUBMIT_TASKS_AGAIN);
     }
     if (r->next.options.n > 0) {

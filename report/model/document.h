@@ -89,6 +89,7 @@ enum {
     BJ_DOC_LIMIT,
     BJ_DOC_PEAK_OF, /* "1.5 of 4 GiB" */
     BJ_DOC_MODEL,
+    BJ_DOC_FAULT,      /* the worst error of a GPU */
     BJ_DOC_IDLE_SINCE, /* "idle since ..." */
     BJ_DOC_PART_COLUMNS
 };

@@ -191,7 +191,13 @@ struct bj_report_node {
 struct bj_report_gpu {
     struct bj_slice node, gpu, index, model;
     int64_t held_usec, idle_usec, busy_ppm, memory_peak;
-    int64_t idle_since;     /* as of a node: less than 1 % is used */
+    int64_t idle_since; /* as of a node: less than 1 % is used */
+    /* The worst error while the job held it, of final records: a name of
+     * BJ_GPU_FAULTS; its Xid number (0: another kind of error), when, seconds
+     * since 1970, and "process" or "holder" (docs/records.md).  Unknown: none
+     * is known, which does not mean that there was none. */
+    struct bj_slice fault, fault_evidence;
+    int64_t fault_xid, fault_at;
     struct bj_slice source; /* as of a node */
 };
 
@@ -217,10 +223,13 @@ struct bj_report_array {
     int64_t ran;
     int64_t energy_uj, energy_tasks, emissions_ug, emissions_tasks;
     int64_t cost, cost_tasks; /* cost_tasks: whose whole cost is known */
-    int64_t not_charged;      /* of tasks whose node failed */
-    int64_t node_failed;      /* of failed: their node failed */
-    int64_t judged; /* completed tasks with a known use, on which advice is
-                       based */
+    int64_t not_charged;      /* of tasks that hardware ended */
+    int64_t
+        hardware_failed; /* tasks that hardware ended (bj_bill_hardware_failed),
+                            whatever their state */
+    int64_t node_failed; /* of failed: their node failed */
+    int64_t judged;      /* completed tasks with a known use, on which advice is
+                            based */
     /* Tasks that ran long enough to judge, and lack this value. */
     int64_t unknown_cpu, unknown_memory, unknown_gpu;
     /* The first of the failed, timeout and oom tasks: "2000_3, 2000_9". */

@@ -96,8 +96,8 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
     [BJ_SENTENCE_SUBMIT_AGAIN] =
         "Submit the job again, unless the scheduler has started it again.",
     [BJ_SENTENCE_SUBMIT_TASKS_AGAIN] =
-        "Tasks whose node failed: {1}. Submit them again, unless the scheduler "
-        "has started them again.",
+        "Tasks whose node or GPU failed: {1}. Submit them again, unless the "
+        "scheduler has started them again.",
     [BJ_SENTENCE_NEXT_TIME] = "Next time request {1}.",
     [BJ_SENTENCE_NEXT_INSTEAD] = "{1} instead of {2}",
     [BJ_SENTENCE_NEXT_INSTEAD_LINE] =

@@ -22,6 +22,7 @@ enum {
     GPUS,
     GPU_USE,
     ID,
+    HARDWARE,
     COLUMNS
 };
 
@@ -113,6 +114,7 @@ static void spread_count(struct tasks *t)
                   {"running", &a->open},
                   {"suspended", &a->open}};
     a->tasks++;
+    a->hardware_failed += spread_number(t, HARDWARE) == 1;
     for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
         if (text_is(t, STATE, states[i].state)) {
             ++*states[i].to;
@@ -274,7 +276,8 @@ int bj_report_spread(struct bj_db *db, int64_t job, struct bj_report *r,
         [EMISSIONS] = "emissions_grams",
         [GPUS] = "gpus",
         [GPU_USE] = "gpu_efficiency_percent",
-        [ID] = "display_id"};
+        [ID] = "display_id",
+        [HARDWARE] = "hardware_failed"};
     const struct bj_column *column[COLUMNS];
     struct tasks t = {.r = r, .cap = BJ_REPORT_ARRAY_MAX, .err = err};
     for (unsigned i = 0; i < COLUMNS; i++)

@@ -31,6 +31,10 @@ BOSS = user("boss")
 # poor below, fair below, full above; the built-in rules have these thresholds.
 LEVELS = {"cpu": (65, 80, 105), "memory": (35, 70, 95), "gpu": (25, 60, 105), "time": (10, 60, 95)}
 SEVERITIES = {"critical": "Serious", "warning": "Worth changing", "info": "Hint", "good": "Fine"}
+# States of GPUs: an Xid number (0: another kind of error), and what forms say.
+FAULTS = {"application": (31, "program error (Xid 31)"), "degraded": (0, "needs attention"),
+          "drain_later": (63, "needs a reset later (Xid 63)"), "drain_now": (95, "results in doubt (Xid 95)"),
+          "reset": (62, "needs a reset (Xid 62)"), "lost": (79, "lost (Xid 79)")}
 METER = re.compile(r'<svg class="bar(?: (\w+))?" [^>]*><rect width="[^"]*" height="1"/></svg><span class="pct">([0-9.,]+) %</span>'
                    r'(?: <small>(poor|fair|good|full|over)</small>)?')
 FIELDS = ("key,display_id,state,user,account,partition,cpus,nodes,gpus,elapsed_seconds,cpu_efficiency_percent,"
@@ -59,7 +63,7 @@ class Wide(api_bill.Billed):
                        "memory_limit_bytes": memory // nodes, "io_read_bytes": 10**rng.randrange(3, 12),
                        "io_write_bytes": 10**rng.randrange(3, 12), "oom_kills": int(state == "out_of_memory"),
                        "energy_policy": "usage", "energy_uj": {"usage": {"cpu": 10**6 * joules}},
-                       "gpus": {"GPU-%04d-%d" % (job, 8 * i + g): self.gpu(g, end - start, rng)
+                       "gpus": {"GPU-%04d-%d" % (job, 8 * i + g): self.gpu(g, end - start, rng) | self.fault(job, i, g, end)
                                 for g in range(gpus // nodes)}}
 
     @staticmethod
@@ -68,6 +72,14 @@ class Wide(api_bill.Billed):
         return {"index": str(index), "model": "H100", "held_usec": 10**6 * seconds,
                 "idle_usec": int(10**6 * seconds * (1 - busy)), "busy_ppm": int(10**6 * busy),
                 "memory_peak_bytes": int(busy * 60 * 2**30)}
+
+    @staticmethod
+    def fault(job, node, gpu, end):
+        """The last GPU of the first node of every third job has an error."""
+        if job % 3 or node or gpu:
+            return {}
+        state, xid = list(FAULTS.items())[job // 3 % len(FAULTS)]
+        return {"fault": state, "fault_xid": xid[0], "fault_time": end - 1, "fault_evidence": "holder"}
 
 
 def words(text):
@@ -177,6 +189,10 @@ def compare_words(data, forms, body, wrong):
         for what in [v["wrong"], v["todo"]] + [f["text"] for f in data["findings"]]:
             if what and words(what) not in text:
                 wrong.append((name, key, what))
+        for g in data["gpus"] if len(data["gpus"]) <= 10 else []:  # forms show the 10 least busy
+            what = FAULTS[g["fault"]][1] if g["fault"] else "no error known" if g["source"] == "nodes" else "errors not known"
+            if words(what) not in text:
+                wrong.append((name, key, "errors of a GPU", g))
         if data["next"] and words(data["next"]["options"]) not in text:
             wrong.append((name, key, data["next"]["options"]))
     if re.findall(r'<section class="card verdict (\w+)"', body) != [v["level"]]:
@@ -217,6 +233,8 @@ def jobs(site, rng):
     arrays = advised = 0
     reports = []
     some = rng.sample([r for r in rows if r["state"] != "pending"], JOBS)
+    for name in "gpu_hardware", "gpu_suspect":
+        some += [r for r in rows if name in (r["finding_names"] or [])][:2]
     wrong_figures, wrong_words, wrong_levels, wrong_others, compared, js1, found = [], [], [], [], 0, 0, 0
     for row in some:
         data = site.fetch("/api/v1/jobs/%s/report" % row["key"], BOSS).data
@@ -237,6 +255,10 @@ def jobs(site, rng):
     same(wrong_words[:3], [], "%d jobs: each form has verdict, advice and findings, and the page their colour" % len(some))
     same(wrong_levels[:3], [], "%d jobs: the colour, word and bar of each efficiency are those of its value" % len(some))
     same(wrong_others[:3], [], "%d jobs: JS1, seff and lists have the figures of JSON" % len(some))
+    faults = {g["fault"] for r in reports for g in r["gpus"]}
+    names = {f["finding"] for r in reports for f in r["findings"]}
+    check(faults >= FAULTS.keys() and names >= {"gpu_hardware", "gpu_suspect"}, "GPUs with all kinds of errors were compared",
+          (faults, names & {"gpu_hardware", "gpu_suspect"}))
     check(compared > 10 * JOBS and js1 > JOBS // 4 and found > JOBS // 2 and arrays > JOBS // 10 and advised > JOBS // 20,
           "enough values were compared", (compared, js1, found, arrays, advised))
     list_levels(site, rows)

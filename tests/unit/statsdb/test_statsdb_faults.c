@@ -1,7 +1,11 @@
 /* Jobs whose GPU failed, from the final records of their nodes. */
-#include "tests/unit/statsdb/test_statsdb_derive.h"
+#include "tests/unit/statsdb/report_jobs.h"
 
+#include "report/form/text.h"
+#include "report/job/job.h"
 #include "statsdb/tables/store.h"
+
+#include <string.h>
 
 /* A job with two GPUs, of which the second had a fault; NULL: none. */
 static void put_faulty(struct derive_rig *w, enum bj_job_state state,
@@ -79,8 +83,49 @@ static void test_failed_gpus(void **state)
     }
 }
 
+/* Tasks of which a GPU failed count apart, whatever their state: of three that
+ * did not complete, one whose GPU had an error of the program only. */
+static void test_array_hardware(void **state)
+{
+    struct derive_rig rig, *w = &rig;
+    struct bj_report r;
+    struct bj_doc d = {.created_sec = 0};
+    struct bj_buf text = {0};
+    (void)state;
+    derive_rig_open(w);
+    put_array(w);
+    derive_all(w);
+    OK(bj_db_exec(
+        bj_store_db(w->s),
+        "UPDATE job SET state = CASE array_task WHEN 3 THEN 5 WHEN 4 THEN 5"
+        " WHEN 5 THEN 6 ELSE 4 END WHERE array_job_id = 2000;"
+        "UPDATE job_use SET gpu_fault = (SELECT CASE array_task WHEN 3 THEN 4"
+        " WHEN 4 THEN 1 WHEN 5 THEN 4 WHEN 6 THEN 4 END FROM job WHERE"
+        " id = job_use.job) WHERE job IN"
+        " (SELECT id FROM job WHERE array_job_id = 2000)",
+        &err));
+    assert_int_equal(
+        bj_report_read(bj_store_db(w->s),
+                       number(w->s, "SELECT id FROM job WHERE jobid = 2001"),
+                       &r, &err),
+        1);
+    assert_int_equal(r.array.failed + r.array.timeout + r.array.cancelled, 3);
+    assert_int_equal(r.array.hardware_failed, 2);
+    assert_int_equal(r.array.node_failed, 0);
+    bj_report_document(&r, &d);
+    bj_doc_print(&d, &(struct bj_report_style){.ascii = true}, &text);
+    bj_buf_put(&text, "", 1);
+    if (!strstr(text.p, "; 2 of them ended by hardware"))
+        fail_msg("%s", text.p);
+    bj_buf_free(&text);
+    bj_doc_free(&d);
+    bj_report_free(&r);
+    derive_rig_close(w);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_failed_gpus)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_failed_gpus),
+                                       cmocka_unit_test(test_array_hardware)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

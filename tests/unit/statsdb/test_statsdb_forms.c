@@ -144,14 +144,17 @@ static void test_document(void **state)
     read_report(w, "1", &r);
     bj_report_document(&r, &d);
     bj_doc_print(&d, &(struct bj_report_style){.ascii = true}, &text);
-    has(&text, "\n  n1: GPU 0   [######################..]    90 %  -\n"
-               "  n1: GPU 1                                    -  -\n");
+    has(&text, "\n  n1: GPU 0   [######################..]    90 %  -  no "
+               "error known\n  n1: GPU 1                                    "
+               "-  -  no error known\n");
     bj_doc_html(&d, &mail);
     has(&mail, "<tr><td>n1: GPU 1</td><td class=\"n\">-</td>"
-               "<td class=\"phone\"></td><td class=\"n\">-</td></tr>\n");
+               "<td class=\"phone\"></td><td class=\"n\">-</td>"
+               "<td>no error known</td></tr>\n");
     bj_doc_html_section(&d, BJ_DOC_GPUS, &page, &gpus);
-    has(&gpus, "<tr><td>n1: GPU 0</td><td>(0: 900000)</td><td class=\"n\">-"
-               "</td></tr>\n<tr><td>n1: GPU 1</td><td>-</td>");
+    has(&gpus,
+        "<tr><td>n1: GPU 0</td><td>(0: 900000)</td><td class=\"n\">-"
+        "</td><td>no error known</td></tr>\n<tr><td>n1: GPU 1</td><td>-</td>");
     bj_doc_html_section(&d, BJ_DOC_HELD, &page, &held);
     has(&held, "<tr><th scope=\"row\">Memory</th><td class=\"n\">8 GiB</td>"
                "<td class=\"n\">7 GiB</td><td>(2: 875000)</td>"

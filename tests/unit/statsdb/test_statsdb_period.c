@@ -197,6 +197,38 @@ static void test_many(void **state)
     bj_period_free(&p);
 }
 
+/* What a job held that hardware ended is no waste, of GPUs, CPUs or memory; its
+ * hours count as used. */
+static void test_waste_of_hardware(void **state)
+{
+    static const struct {
+        int64_t gpu_sec;
+        bool failed;
+        unsigned wasters[BJ_WASTES]; /* GPU, CPU, memory */
+    } cases[] = {{0, false, {0, 1, 1}},
+                 {0, true, {0, 0, 0}},
+                 {8 * HOUR, false, {1, 0, 1}},
+                 {8 * HOUR, true, {0, 0, 0}}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct bj_period p = {.by = BJ_PERIOD_BY_USER,
+                              .until_sec = INT64_MAX,
+                              .prices = NO_PRICES};
+        struct bj_period_job j = job("7", "a");
+        j.use.cpu_sec = 40 * HOUR;
+        j.use.gpu_sec = cases[i].gpu_sec;
+        j.use.gpu_ppm = cases[i].gpu_sec ? 0 : BJ_SQL_NULL;
+        j.use.hardware_failed = cases[i].failed;
+        bj_period_add(&p, &j);
+        bj_period_settle(&p);
+        for (unsigned k = 0; k < BJ_WASTES; k++)
+            assert_int_equal(p.wasters[k], cases[i].wasters[k]);
+        assert_int_equal(p.all.cpu, INT64_C(40) * HOUR * 1000000);
+        assert_int_equal(p.all.gpu, cases[i].gpu_sec * 1000000);
+        bj_period_free(&p);
+    }
+}
+
 /* Very large values do not overflow; a period without jobs is not an error. */
 static void test_odd(void **state)
 {
@@ -369,10 +401,13 @@ static void test_failed_node(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),        cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_many),        cmocka_unit_test(test_period),
-        cmocka_unit_test(test_odd),         cmocka_unit_test(test_failed_node),
-        cmocka_unit_test(test_applications)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums),
+                                       cmocka_unit_test(test_parts),
+                                       cmocka_unit_test(test_many),
+                                       cmocka_unit_test(test_period),
+                                       cmocka_unit_test(test_odd),
+                                       cmocka_unit_test(test_failed_node),
+                                       cmocka_unit_test(test_waste_of_hardware),
+                                       cmocka_unit_test(test_applications)};
     return cmocka_run_group_tests_name("period", tests, NULL, NULL);
 }

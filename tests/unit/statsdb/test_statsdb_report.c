@@ -708,13 +708,14 @@ static void test_array_sums(void **state)
     read_report(w, "2001", &r);
     assert_int_equal(r.array.ran, 19);
     assert_int_equal(r.array.node_failed, 19);
+    assert_int_equal(r.array.hardware_failed, 19);
     assert_int_equal(r.array.energy_tasks, 18);
     assert_int_equal(r.array.energy_uj, INT64_C(18) * 3600000000000);
     assert_int_equal(r.array.emissions_ug, BJ_SQL_NULL);
     same("nodes", r.verdict.level, "warning");
     same("nodes", r.verdict.todo,
-         "Tasks whose node failed: 19. Submit them again, unless the scheduler "
-         "has started them again.");
+         "Tasks whose node or GPU failed: 19. Submit them again, unless the "
+         "scheduler has started them again.");
     assert_non_null(strstr(r.verdict.cost.p,
                            "Energy: 18 kWh, known of 18 of 19 tasks that "
                            "ran."));
@@ -726,6 +727,7 @@ static void test_array_sums(void **state)
     read_report(w, "2001", &r);
     assert_non_null(strstr(r.verdict.cost.p, "Energy: 19 kWh."));
     assert_int_equal(r.array.node_failed, 0);
+    assert_int_equal(r.array.hardware_failed, 0);
     bj_report_free(&r);
 }
 

@@ -519,9 +519,10 @@ static void put_sort(const struct bj_page_table *t, const struct bj_column *k)
         bj_local_escaped(k->label));
 }
 
-static void page_put_head(const struct bj_page_table *t)
+static void page_put_head(struct bj_page_table *t)
 {
-    bj_widget_table(t->b, bj_local_escaped("Table"), "stack dense");
+    bj_widget_table(t->b, bj_local_escaped("Table"), "stack dense", true);
+    t->head_at = t->b->len;
     bj_buf_str(t->b, "<thead><tr>");
     for (unsigned i = 0; t->column[i]; i++)
         if (t->link && !bj_job_is_text(t->column[i]->kind))
@@ -590,7 +591,7 @@ void bj_page_table_begin(struct bj_page_table *t, struct bj_buf *b,
     t->rows = t->most = 0;
     t->needs = t->link = NULL;
     t->sorted = (struct bj_slice){0};
-    t->ascending = t->has_total = false;
+    t->ascending = t->has_total = t->is_part = false;
     t->cells.row = page_put_row;
     t->cells.ctx = t;
     t->cells.text = (struct bj_buf){0};
@@ -622,6 +623,8 @@ void bj_page_table_total(struct bj_page_table *t)
 
 void bj_page_table_end(struct bj_page_table *t, const char *none_text)
 {
+    if (t->is_part && t->rows > 0)
+        bj_widget_table_part(t->b, t->head_at);
     if (t->has_total)
         bj_buf_str(t->b, "</table></div>\n");
     else if (t->rows > 0)

@@ -61,6 +61,9 @@ struct bj_page_table {
     const char *link;
     struct bj_slice sorted;
     bool ascending;
+    bool is_part;   /* of a list with rows elsewhere: the script must not sort
+                       it; may be set until the end */
+    size_t head_at; /* where in b its head begins */
     bool has_total; /* the row of totals was written */
 };
 void bj_page_table_begin(struct bj_page_table *t, struct bj_buf *b,

@@ -6,6 +6,7 @@
 #include "base/stamp.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static bool widget_known(double v)
 {
@@ -107,12 +108,22 @@ void bj_widget_card_end(struct bj_buf *b)
     bj_buf_str(b, "</section>\n");
 }
 
-void bj_widget_table(struct bj_buf *b, const char *label, const char *classes)
+void bj_widget_table(struct bj_buf *b, const char *label, const char *classes,
+                     bool is_list)
 {
     bj_buf_printf(b,
                   "<div class=\"wide\" tabindex=\"0\" role=\"group\" "
-                  "aria-label=\"%s\"><table class=\"%s\">",
-                  label, classes);
+                  "aria-label=\"%s\"><table class=\"%s\"%s>",
+                  label, classes, is_list ? " data-sort" : "");
+}
+
+void bj_widget_table_part(struct bj_buf *b, size_t at)
+{
+    static const char sorts[] = " data-sort>";
+    const size_t n = sizeof(sorts) - 1;
+    if (!b->failed && at >= n && at <= b->len &&
+        memcmp(b->p + at - n, sorts, n) == 0)
+        memset(b->p + at - n, ' ', n - 1);
 }
 
 void bj_widget_table_end(struct bj_buf *b)

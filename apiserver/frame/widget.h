@@ -45,10 +45,16 @@ void bj_widget_card(struct bj_buf *b, const char *title, const char *href,
                     const char *more);
 void bj_widget_card_end(struct bj_buf *b);
 
-/* Begin a table that scrolls on its own; label: what it shows, in HTML.  The
+/* Begin a table that scrolls on its own; label: what it shows, in HTML;
+ * is_list: the script may sort its rows, as none are on another page.  The
  * caller appends its head and <tbody>. */
-void bj_widget_table(struct bj_buf *b, const char *label, const char *classes);
+void bj_widget_table(struct bj_buf *b, const char *label, const char *classes,
+                     bool is_list);
 void bj_widget_table_end(struct bj_buf *b); /* also ends <tbody> */
+
+/* Make a list that began before the position at in b a table that the script
+ * does not sort: some of its rows are on another page. */
+void bj_widget_table_part(struct bj_buf *b, size_t at);
 
 /* Append a bar and its number: "34 %"; NaN is a dash.  BJ_LOOK_WARN and
  * BJ_LOOK_BAD: a finding names the value; is_partial: it is known for less than

@@ -190,7 +190,7 @@ static void bill_put_items(struct bj_buf *b, const struct bj_month_bill *v)
     struct bj_month_item item[BJ_MONTH_ITEMS];
     bj_month_bill_items(v, item);
     bj_widget_card(b, "What it costs", NULL, NULL);
-    bj_widget_table(b, bj_local_escaped("What it costs"), "stack");
+    bj_widget_table(b, bj_local_escaped("What it costs"), "stack", false);
     bj_local_html(b, "<thead><tr><th scope=\"col\">{Item}</th><th "
                      "scope=\"col\" class=\"n\">{Amount}</th><th scope=\"col\" "
                      "class=\"n\">");
@@ -323,7 +323,7 @@ static void bill_put_members(struct bj_buf *b, const struct bj_month_bill *v)
     struct bj_month_member rest = {.jobs = 0}, all = {.jobs = 0};
     char n[BJ_AMOUNT_COUNT];
     bj_widget_card(b, "Who used it", NULL, NULL);
-    bj_widget_table(b, bj_local_escaped("Who used it"), "stack");
+    bj_widget_table(b, bj_local_escaped("Who used it"), "stack", true);
     bj_local_html(b, "<thead><tr><th scope=\"col\">{User}</th><th "
                      "scope=\"col\" class=\"n p\">{Jobs ended}</th><th "
                      "scope=\"col\" class=\"n\">{CPU hours}</th><th "
@@ -351,13 +351,14 @@ static void bill_put_members(struct bj_buf *b, const struct bj_month_bill *v)
         bj_buf_str(b, "</bdi></a></th>");
         bill_put_values(b, v, m, bill_part(v, m));
     }
+    bj_buf_str(b, "</tbody><tfoot>");
     if (shown < v->members) {
         bj_local_html(b, "<tr><th scope=\"row\">{%s others}</th>",
                       bj_amount_count(n, (int64_t)(v->members - shown)));
         rest.cost = bj_bill_cost(&rest.now, &v->prices);
         bill_put_sum(b, v, &rest, bill_part(v, &rest));
     }
-    bj_local_html(b, "</tbody><tfoot><tr><th scope=\"row\">{Total}</th>");
+    bj_local_html(b, "<tr><th scope=\"row\">{Total}</th>");
     bill_put_sum(b, v, &all, __builtin_nan(""));
     bj_buf_str(b, "</tfoot></table></div>");
     bj_widget_card_end(b);

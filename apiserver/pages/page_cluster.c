@@ -76,9 +76,10 @@ static int by_nodes(const void *a, const void *b)
 
 static void cluster_put_head(struct bj_buf *b, const bool *has)
 {
-    bj_local_html(b,
-                  "<div class=\"wide\"><table class=\"stack\"><thead><tr><th "
-                  "scope=\"col\">{State}</th>");
+    bj_local_html(
+        b,
+        "<div class=\"wide\"><table class=\"stack\" data-sort><thead><tr><th "
+        "scope=\"col\">{State}</th>");
     for (unsigned i = 0; i < COLUMNS; i++)
         if (has[i])
             bj_buf_printf(b, "<th scope=\"col\" class=\"n\">%s</th>",

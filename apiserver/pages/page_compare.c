@@ -208,7 +208,7 @@ static void compare_put_table(struct bj_buf *b, struct compare *t)
     if (t->jobs > 1)
         bj_local_html_str(
             b, "<p class=\"sub\">{Values that are equal are grey.}</p>");
-    bj_widget_table(b, bj_local_escaped("Compare jobs"), "");
+    bj_widget_table(b, bj_local_escaped("Compare jobs"), "", false);
     bj_buf_str(b, "<tbody>\n");
     for (unsigned i = 0; i < ALL_LINES; i++) {
         bj_buf_printf(b, "<tr%s><th scope=\"row\">%s</th>",

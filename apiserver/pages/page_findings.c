@@ -36,6 +36,7 @@ static int findings_put_list(struct bj_call *c, const struct bj_params *p)
     bj_page_table_begin(&table, b, bj_finding_columns, shown, "");
     int r = bj_findings_list(c, p, &(struct bj_output){.cells = &table.cells},
                              &end);
+    table.is_part = *end.next || p->given[BJ_PARAM_CURSOR];
     bj_page_table_end(&table, "No findings in this time.");
     if (end.partial) {
         struct bj_civil day;

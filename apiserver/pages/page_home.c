@@ -152,9 +152,9 @@ static void home_put_open(struct bj_buf *b, const struct home_open *o)
     bj_buf_str(b, "</div></dd></div>\n");
 }
 
-static const char *const week_keys[] = {"jobs_ended",       "jobs_completed",
-                                        "jobs_failed",      "gpu_unused_hours",
-                                        "cpu_unused_hours", NULL};
+static const char *const week_keys[] = {
+    "jobs_ended",       "jobs_completed", "jobs_failed", "gpu_unused_hours",
+    "cpu_unused_hours", "gpu_hours",      NULL};
 static const char *const month_keys[] = {"cost", "core_hours", "gpu_hours",
                                          NULL};
 
@@ -535,9 +535,10 @@ static int home_waiting(struct bj_call *c)
         r = 0;
         if (n++ == 0)
             bj_local_html_str(
-                b, "<table><thead><tr><th scope=\"col\">{Why}</th><th "
-                   "scope=\"col\" class=\"n\">{Jobs}</th><th scope=\"col\" "
-                   "class=\"n\">{Longest}</th></tr></thead><tbody>");
+                b,
+                "<table data-sort><thead><tr><th scope=\"col\">{Why}</th><th "
+                "scope=\"col\" class=\"n\">{Jobs}</th><th scope=\"col\" "
+                "class=\"n\">{Longest}</th></tr></thead><tbody>");
         bj_buf_str(b, "<tr><td class=\"wrap\"><bdi>");
         bj_html_text(b, text           ? bj_slice_str(text)
                         : reason.n > 0 ? reason
@@ -701,8 +702,14 @@ static void home_head(struct bj_call *c, const char *title, bool other)
     bj_buf_str(b, "</div></div>\n");
 }
 
+/* What the figures say about the cards below them. */
+struct home_site {
+    bool has_prices;
+    bool has_gpus; /* jobs held GPUs in the last week */
+};
+
 static int home_figures(struct bj_call *c, const struct bj_params *p, bool mine,
-                        bool *priced)
+                        struct home_site *ret)
 {
     struct home_open open = {0};
     struct home_row week = {.key = week_keys}, month = {.key = month_keys};
@@ -715,18 +722,19 @@ static int home_figures(struct bj_call *c, const struct bj_params *p, bool mine,
     home_put_open(&c->reply->body, &open);
     home_put_week(&c->reply->body, &week, &month);
     bj_buf_str(&c->reply->body, "</div>\n");
-    *priced = home_known(month.number[0]);
+    ret->has_prices = home_known(month.number[0]);
+    ret->has_gpus = week.number[5] > 0;
     return r;
 }
 
 static int home_mine(struct bj_call *c, struct bj_params *p)
 {
     struct bj_buf *b = &c->reply->body;
-    bool priced = false;
+    struct home_site site = {false, false};
     home_head(c, "Your jobs", false);
     int r = bj_params_put(c, p, MASK, BJ_SLICE("mine"), BJ_SLICE("true"));
     if (r == 0)
-        r = home_figures(c, p, true, &priced);
+        r = home_figures(c, p, true, &site);
     if (r == 0)
         r = home_todo(c, p);
     if (r == 0)
@@ -748,7 +756,7 @@ static int home_mine(struct bj_call *c, struct bj_params *p)
     bj_widget_card_end(b);
     bj_buf_str(b, "<div class=\"cols\">");
     if (r == 0)
-        r = home_days(c, p, priced);
+        r = home_days(c, p, site.has_prices);
     home_storage(c);
     bj_buf_str(b, "</div></div>\n");
     return r;
@@ -807,7 +815,7 @@ static int home_wasters(struct bj_call *c, const char *const *columns,
     if (r == 0)
         r = bj_usage_list(c, &p, &(struct bj_output){.cells = &table.cells},
                           &cut);
-    bj_page_table_end(&table, "No usage in this time.");
+    bj_page_table_end(&table, "No unused hours are known.");
     bj_widget_card_end(&c->reply->body);
     return r;
 }
@@ -905,12 +913,15 @@ static int home_new_nodes(struct bj_call *c, struct bj_grid **ret)
 }
 
 /* The cards behind the one of the nodes. */
-static int home_last(struct bj_call *c)
+static int home_last(struct bj_call *c, bool has_gpus)
 {
     struct bj_buf *b = &c->reply->body;
-    bj_buf_str(b, "<div class=\"cols two\">");
-    int r =
-        home_wasters(c, gpu_columns, "Users with the most unused GPU hours");
+    int r = 0;
+    bj_buf_str(b,
+               has_gpus ? "<div class=\"cols two\">" : "<div class=\"cols\">");
+    if (has_gpus)
+        r = home_wasters(c, gpu_columns,
+                         "Users with the most unused GPU hours");
     if (r == 0)
         r = home_wasters(c, cpu_columns,
                          "Users with the most unused CPU hours");
@@ -922,17 +933,17 @@ static int home_all(struct bj_call *c, const struct bj_params *p)
 {
     struct bj_buf *b = &c->reply->body;
     struct bj_grid *g = NULL;
-    bool priced;
+    struct home_site site = {false, false};
     int r = home_new_nodes(c, &g);
     if (r != 0)
         return r;
     home_head(c, "Cluster", true);
-    r = home_figures(c, p, false, &priced);
+    r = home_figures(c, p, false, &site);
     if (r == 0)
         r = home_losing(c);
     const size_t before = b->len;
     if (r == 0)
-        r = home_last(c);
+        r = home_last(c, site.has_gpus);
     if (r != 0) {
         bj_grid_drop(g);
         return r;

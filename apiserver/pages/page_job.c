@@ -81,7 +81,7 @@ static void job_put_figures(struct bj_buf *b, const struct bj_doc *d)
     if (d->section[BJ_DOC_HELD].rows == 0)
         return;
     bj_widget_card(b, "Resources used", NULL, NULL);
-    bj_widget_table(b, bj_local_escaped("Resources used"), "dense");
+    bj_widget_table(b, bj_local_escaped("Resources used"), "dense", false);
     bj_local_html_str(
         b, "<thead><tr><td></td><th scope=\"col\" class=\"n\">{Held}</th><th "
            "scope=\"col\" class=\"n\">{Used}</th><th scope=\"col\">"

@@ -450,6 +450,7 @@ static int jobs_put_list(struct bj_call *c, const struct bj_params *p,
         bj_slice_eq(bj_params_text(p, BJ_PARAM_ORDER), BJ_SLICE("asc"));
     int r =
         bj_jobs_list(c, list, &(struct bj_output){.cells = &table.cells}, end);
+    table.is_part = *end->next || end->partial || p->given[BJ_PARAM_CURSOR];
     bj_page_table_end(&table, end->partial ? "No jobs found so far."
                               : p->given[BJ_PARAM_JOB]
                                   ? "You have no job with this id."
@@ -502,6 +503,7 @@ static int put_waiting(struct bj_call *c, const struct bj_params *p)
         r = bj_jobs_list(c, &list, &(struct bj_output){.cells = &table.cells},
                          &end);
     const bool any = table.rows > 0;
+    table.is_part = *end.next;
     bj_page_table_end(&table, "");
     if (any) {
         jobs_link(c, BJ_BIT(BJ_PARAM_STATE), &link);

@@ -382,7 +382,7 @@ static void management_put_parts(struct bj_buf *b, const struct overview *v,
     const char *title = is_account ? "By account" : "By faculty";
     char all[BJ_AMOUNT_COUNT];
     bj_widget_card(b, title, NULL, NULL);
-    bj_widget_table(b, bj_local_escaped(title), "stack");
+    bj_widget_table(b, bj_local_escaped(title), "stack", true);
     management_put_titles(b, v, is_account ? "Account" : "Faculty",
                           v->is_month);
     for (size_t i = 0; i < n && i < SHOWN; i++) {
@@ -403,7 +403,7 @@ static void management_put_parts(struct bj_buf *b, const struct overview *v,
 static void management_put_months(struct bj_buf *b, const struct overview *v)
 {
     bj_widget_card(b, "By month", NULL, NULL);
-    bj_widget_table(b, bj_local_escaped("By month"), "stack");
+    bj_widget_table(b, bj_local_escaped("By month"), "stack", true);
     management_put_titles(b, v, "Month", false);
     for (int i = MONTHS - 1; i >= 0; i--) {
         const struct part *p = &v->months[i];

@@ -199,7 +199,8 @@ static int node_put_jobs(struct bj_call *c, const struct bj_params *filters)
     p.number[BJ_PARAM_FROM] = j.from;
     p.number[BJ_PARAM_LIMIT] = JOBS;
     bj_widget_card(b, "Jobs on this node in the last 7 days", NULL, NULL);
-    bj_widget_table(b, bj_local_escaped("Jobs on this node"), "stack");
+    bj_widget_table(b, bj_local_escaped("Jobs on this node"), "stack", true);
+    const size_t head = b->len;
     bj_local_html(b, "<thead><tr><th scope=\"col\">{Job}</th><th "
                      "scope=\"col\">{State}</th><th scope=\"col\">{User}</th>"
                      "<th scope=\"col\" class=\"p\">{Started}</th><th "
@@ -208,6 +209,8 @@ static int node_put_jobs(struct bj_call *c, const struct bj_params *filters)
                      "{CPUs}</th><th scope=\"col\">{CPU use}</th></tr></thead>"
                      "<tbody>\n");
     r = bj_jobs_list(c, &p, &(struct bj_output){.cells = &j.cells}, &end);
+    if (*end.next)
+        bj_widget_table_part(b, head);
     bj_widget_table_end(b);
     if (j.rows == 0)
         bj_local_html(b, "<p class=\"none\">{No jobs that you may see.}</p>");
@@ -321,7 +324,7 @@ static void node_put_events(struct bj_buf *b, const struct bj_grid *g)
     if (!any)
         return;
     bj_widget_card(b, "State, 7 days", NULL, NULL);
-    bj_widget_table(b, bj_local_escaped("State, 7 days"), "");
+    bj_widget_table(b, bj_local_escaped("State, 7 days"), "", true);
     bj_local_html(b, "<thead><tr><th scope=\"col\">{Since}</th><th "
                      "scope=\"col\">{State}</th>");
     if (has_reasons)

@@ -78,9 +78,12 @@ static void nodes_put_figures(struct bj_buf *b, const struct bj_nodes *n)
         if (nodes == 0 &&
             (unknown == n->n || nodes_services[k].service == BJ_NODE_UNKNOWN))
             continue;
-        bj_buf_printf(b, "<div><dt>%s</dt><dd>%s<div class=\"sub\">",
-                      bj_local_escaped(nodes_services[k].title),
-                      bj_amount_count(text, nodes));
+        bj_buf_printf(
+            b, "<div><dt>%s</dt><dd>%s<div class=\"sub\">",
+            bj_local_escaped(nodes_services[k].service == BJ_NODE_UNKNOWN
+                                 ? "State not known"
+                                 : nodes_services[k].title),
+            bj_amount_count(text, nodes));
         if (nodes_services[k].service == BJ_NODE_PARTLY ||
             nodes_services[k].service == BJ_NODE_FREE) {
             bj_local_html(b, "{%s CPUs free}",
@@ -122,22 +125,33 @@ static bool nodes_is_shown(const struct bj_nodes *n, const struct bj_node *v,
     }
 }
 
+/* The number of these nodes; -1: it is known of no node whether it is one. */
+static int64_t nodes_count(const struct bj_nodes *n, enum nodes_show show)
+{
+    int64_t nodes = 0;
+    bool known = show == SHOW_ALL || show == SHOW_WORST;
+    for (size_t i = 0; i < n->n; i++) {
+        const struct bj_node *v = &n->v[i];
+        known |= show == SHOW_GPUS ? page_known(v->value[BJ_NODE_GPUS])
+                                   : bj_node_service_of(v) != BJ_NODE_UNKNOWN;
+        nodes += nodes_is_shown(n, v, show);
+    }
+    return known ? nodes : -1;
+}
+
 static void nodes_put_tabs(struct bj_call *c, const struct bj_nodes *n)
 {
     struct bj_buf *b = &c->reply->body, href = {0};
     bj_buf_str(b, "<ul class=\"tabs\">");
     for (unsigned i = 0; i < SHOWS; i++) {
-        int64_t nodes = 0;
-        for (size_t k = 0; k < n->n; k++)
-            nodes += nodes_is_shown(n, &n->v[k], i);
         href.len = 0;
         bj_buf_str(&href, "nodes?");
         bj_page_args(&href, c, BJ_BIT(BJ_PARAM_SHOW));
         bj_buf_printf(&href, "show=%s", nodes_shows[i].value);
         bj_buf_put(&href, "", 1);
         b->failed |= href.failed;
-        bj_widget_tab(b, href.failed ? "" : href.p, nodes_shows[i].title, nodes,
-                      n->show == i);
+        bj_widget_tab(b, href.failed ? "" : href.p, nodes_shows[i].title,
+                      nodes_count(n, i), n->show == i);
     }
     bj_buf_str(b, "</ul>\n");
     bj_buf_free(&href);
@@ -204,7 +218,7 @@ void bj_nodes_put_worst(struct bj_buf *b, const struct bj_nodes *n, size_t most)
     } else {
         qsort(v, bad, sizeof(*v), nodes_by_trouble);
         bj_widget_table(b, bj_local_escaped("Worst nodes of the last 7 days"),
-                        "stack");
+                        "stack", true);
         bj_local_html(b, "<thead><tr><th scope=\"col\">{Node}</th><th "
                          "scope=\"col\">{What}</th><th scope=\"col\">{How it "
                          "shows}</th><th scope=\"col\" class=\"n\">{Jobs}</th>"
@@ -272,7 +286,8 @@ void bj_nodes_put_out(struct bj_buf *b, const struct bj_grid *g,
     if (!bj_grid_put_why(b, g) && found == 0)
         nodes_put_none_out(b, n);
     if (found > 0) {
-        bj_widget_table(b, bj_local_escaped("Nodes out of service"), "stack");
+        bj_widget_table(b, bj_local_escaped("Nodes out of service"), "stack",
+                        true);
         bj_local_html(b, "<thead><tr><th scope=\"col\">{Node}</th><th "
                          "scope=\"col\">{What}</th><th scope=\"col\">{How it "
                          "shows}</th></tr></thead><tbody>\n");
@@ -393,9 +408,11 @@ static void nodes_put_row(struct bj_buf *b, const struct bj_node *v)
 static void nodes_put_list(struct bj_buf *b, const struct bj_nodes *n)
 {
     char text[BJ_AMOUNT_COUNT];
-    size_t rows = 0;
+    size_t rows = 0, shown = 0;
+    for (size_t i = 0; i < n->n; i++)
+        rows += nodes_is_shown(n, &n->v[i], n->show);
     bj_widget_card(b, n->show == SHOW_ALL ? "As a list" : "Nodes", NULL, NULL);
-    bj_widget_table(b, bj_local_escaped("Nodes"), "stack");
+    bj_widget_table(b, bj_local_escaped("Nodes"), "stack", rows <= ROWS);
     bj_local_html(
         b, "<thead><tr><th scope=\"col\">{Node}</th><th scope=\"col\">{State}"
            "</th><th scope=\"col\" class=\"n\">{CPUs held}</th><th "
@@ -404,8 +421,8 @@ static void nodes_put_list(struct bj_buf *b, const struct bj_nodes *n)
            "scope=\"col\" class=\"n p\">{Power}</th><th scope=\"col\" "
            "class=\"n\">{Jobs, 7 days}</th><th scope=\"col\" class=\"n\">"
            "{Failed}</th></tr></thead><tbody>\n");
-    for (size_t i = 0; i < n->n; i++)
-        if (nodes_is_shown(n, &n->v[i], n->show) && rows++ < ROWS)
+    for (size_t i = 0; i < n->n && shown < ROWS; i++)
+        if (nodes_is_shown(n, &n->v[i], n->show) && ++shown)
             nodes_put_row(b, &n->v[i]);
     bj_widget_table_end(b);
     if (rows == 0)

@@ -117,7 +117,7 @@ static void put_reasons(struct bj_call *c, const struct reasons *w)
     if (w->jobs == 0)
         return;
     bj_widget_card(b, "What they wait for", NULL, NULL);
-    bj_widget_table(b, bj_local_escaped("What they wait for"), "stack");
+    bj_widget_table(b, bj_local_escaped("What they wait for"), "stack", true);
     bj_local_html(b, "<thead><tr><th scope=\"col\">{Waits for}</th><th "
                      "scope=\"col\">{Part}</th><th scope=\"col\" class=\"n\">"
                      "{Jobs}</th><th scope=\"col\" class=\"n\">{Longest}</th>"
@@ -369,7 +369,7 @@ static int put_waits(struct bj_call *c, struct waits *w, enum by by)
     struct group *v = make_groups(w, by, &n);
     if (!v)
         return bj_err_set(&c->err, -ENOMEM, "queue");
-    bj_widget_table(b, bj_local_escaped(bys[by].title), "stack");
+    bj_widget_table(b, bj_local_escaped(bys[by].title), "stack", true);
     bj_local_html(b,
                   "<thead><tr><th scope=\"col\">%s</th><th scope=\"col\" "
                   "class=\"n\">{Jobs "
@@ -399,7 +399,8 @@ static void put_spread(struct bj_buf *b, const struct waits *w)
                  {"10 to 60 minutes", 3600}, {"1 to 6 hours", 6 * 3600},
                  {"6 to 24 hours", DAY},     {"more than a day", INT64_MAX}};
     char text[BJ_AMOUNT_COUNT];
-    bj_widget_table(b, bj_local_escaped("How long jobs waited"), "stack");
+    bj_widget_table(b, bj_local_escaped("How long jobs waited"), "stack",
+                    false);
     bj_local_html(b, "<thead><tr><th scope=\"col\">{Wait}</th><th "
                      "scope=\"col\">{Part}</th><th scope=\"col\" "
                      "class=\"n\">{Jobs started}</th></tr></thead><tbody>\n");
@@ -615,7 +616,8 @@ static int put_waiting(struct bj_call *c, const struct bj_params *filters,
     p.number[BJ_PARAM_FROM] = c->now_sec - 365 * DAY;
     p.number[BJ_PARAM_LIMIT] = WAITING;
     bj_widget_card(b, "Waiting jobs", NULL, NULL);
-    bj_widget_table(b, bj_local_escaped("Waiting jobs"), "stack");
+    bj_widget_table(b, bj_local_escaped("Waiting jobs"), "stack", true);
+    const size_t head = b->len;
     bj_local_html(b, "<thead><tr><th scope=\"col\">{Job}</th><th "
                      "scope=\"col\">{Reason}</th><th scope=\"col\">{User}</th>"
                      "<th scope=\"col\" class=\"p\">{Account}</th><th "
@@ -627,6 +629,8 @@ static int put_waiting(struct bj_call *c, const struct bj_params *filters,
                      "waited}</th><th scope=\"col\" class=\"n\">{Starts "
                      "(estimate)}</th></tr></thead><tbody>\n");
     r = bj_jobs_list(c, &p, &(struct bj_output){.cells = &w.cells}, &end);
+    if (*end.next)
+        bj_widget_table_part(b, head);
     bj_widget_table_end(b);
     if (w.rows == 0)
         bj_buf_printf(b, "<p class=\"none\">%s</p>",

@@ -342,7 +342,7 @@ static int put_people(struct bj_call *c, const struct support *s)
     if (s->persons == 0) {
         bj_local_html(b, "<p class=\"none\">{No usage in this time.}</p>");
     } else {
-        bj_widget_table(b, bj_local_escaped("Who to talk to"), "stack");
+        bj_widget_table(b, bj_local_escaped("Who to talk to"), "stack", true);
         bj_local_html(
             b, "<thead><tr><th scope=\"col\">{User}</th><th scope=\"col\">"
                "{About what}</th><th scope=\"col\" class=\"n\">{GPU hours not "

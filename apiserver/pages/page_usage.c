@@ -109,6 +109,7 @@ static int usage_put_rows(struct bj_call *c, const struct bj_params *p,
         bj_page_table_total(&table);
         r = bj_usage_list(c, &all, &out, &cut_total);
     }
+    table.is_part = cut || (most == 0 && table.rows > ROWS_MAX);
     bj_page_table_end(&table, "No usage in this time.");
     if (most == 0 && (cut || table.rows > ROWS_MAX))
         bj_local_html(

@@ -478,26 +478,30 @@ static void put_cpu(struct bj_report *r, struct bj_report_figure *f)
     put_source(f, bj_report_text(r, BJ_REPORT_CPU_SOURCE));
 }
 
-static void put_memory(struct bj_report *r, struct bj_report_figure *f)
-{
-    f->requested = bj_report_number(r, BJ_REPORT_MEMORY_REQUESTED);
-    f->allocated = bj_report_number(r, BJ_REPORT_MEMORY_ALLOCATED);
-    f->used = bj_report_number(r, BJ_REPORT_MEMORY_PEAK);
-    f->ppm = bj_report_number(r, BJ_REPORT_MEMORY_EFFICIENCY);
-    put_source(f, bj_report_text(r, BJ_REPORT_MEMORY_SOURCE));
-    /* The kernel killed the job because it needed more, or it may have used
-     * more between two samples. */
-    if (f->used != BJ_SQL_NULL &&
-        (bj_report_is(r, BJ_REPORT_STATE, "oom") ||
-         bj_report_number(r, BJ_REPORT_MEMORY_SAMPLED) > 0))
-        f->quality = BJ_SLICE("at least");
-}
-
 /* The source of values that only nodes and Prometheus measure. */
 static struct bj_slice measured(const struct bj_report *r)
 {
     return bj_report_has_records(r) ? BJ_SLICE("nodes")
                                     : BJ_SLICE("prometheus");
+}
+
+static void put_memory(struct bj_report *r, struct bj_report_figure *f)
+{
+    const int64_t sampled = bj_report_number(r, BJ_REPORT_MEMORY_SAMPLED);
+    struct bj_slice source = bj_report_text(r, BJ_REPORT_MEMORY_SOURCE);
+    /* Without a request there is no efficiency, which the column is about. */
+    if (source.n == 0)
+        source = sampled == BJ_SQL_NULL ? BJ_SLICE("scheduler") : measured(r);
+    f->requested = bj_report_number(r, BJ_REPORT_MEMORY_REQUESTED);
+    f->allocated = bj_report_number(r, BJ_REPORT_MEMORY_ALLOCATED);
+    f->used = bj_report_number(r, BJ_REPORT_MEMORY_PEAK);
+    f->ppm = bj_report_number(r, BJ_REPORT_MEMORY_EFFICIENCY);
+    put_source(f, source);
+    /* The kernel killed the job because it needed more, or it may have used
+     * more between two samples. */
+    if (f->used != BJ_SQL_NULL &&
+        (bj_report_is(r, BJ_REPORT_STATE, "oom") || sampled > 0))
+        f->quality = BJ_SLICE("at least");
 }
 
 static void put_charged(struct bj_report *r, struct bj_report_figure *f)

@@ -264,7 +264,10 @@ static void put_now(struct judge *j)
     int64_t of = verdict_number(j, BJ_REPORT_MEMORY_ALLOCATED);
     if (of == BJ_SQL_NULL)
         of = verdict_number(j, BJ_REPORT_MEMORY_REQUESTED);
-    if (cpus != BJ_SQL_NULL && had > 0) {
+    if (cpus != BJ_SQL_NULL && had == 1) {
+        bj_show_percent(verdict_value(j), cpus);
+        put_sentence(j, BJ_SENTENCE_NOW_CPU);
+    } else if (cpus != BJ_SQL_NULL && had > 0) {
         bj_show_millionths(verdict_value(j), cpus);
         bj_show_number(verdict_value(j), had);
         put_sentence(j, BJ_SENTENCE_NOW_CPUS);

@@ -12,6 +12,8 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
     [BJ_SENTENCE_WAITS_AS] = "The job waits to start. {1}",
     [BJ_SENTENCE_RUNS] = "The job is running; what it uses is not known.",
     [BJ_SENTENCE_RUNS_NOW] = "The job is running.",
+    [BJ_SENTENCE_NOW_CPU] =
+        "In the last minutes its CPU was busy {1} of the time.",
     [BJ_SENTENCE_NOW_CPUS] =
         "In the last minutes {1} of its {2} CPUs were busy.",
     [BJ_SENTENCE_NOW_MEMORY] = "It holds {1} of {2} of memory.",

@@ -13,6 +13,7 @@
     X(WAITS_AS)                                                                \
     X(RUNS)                                                                    \
     X(RUNS_NOW)                                                                \
+    X(NOW_CPU)                                                                 \
     X(NOW_CPUS)                                                                \
     X(NOW_MEMORY)                                                              \
     X(NOW_GPUS)                                                                \

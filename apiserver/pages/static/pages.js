@@ -108,15 +108,20 @@ function setUpMaps(root) {
   }
 }
 
-/* tables that are complete on the page */
+/* tables whose rows are all on the page: by the order of the marks of states and findings, by time, by number, else by text;
+   what is not known is last */
+const looks = ['bad', 'warn', 'note', 'wait', 'run', 'ok', 'none'];
+const sortKey = td => {
+  const mark = td.querySelector('.s'), t = td.textContent.replace(/,/g, '').replace('\u2212', '-').trim();
+  const span = t.match(/^(?:(\d+)-)?(\d\d):(\d\d):(\d\d)$/), number = t.match(/^-?[\d.]+(?: ([kMGTP]?)(i?)(?:B|Wh?|J|g)\b| |$)/);
+  return /^[-\u2013]?$/.test(t) ? null : mark ? -looks.findIndex(l => mark.classList.contains(l))
+    : span ? (span[1] || 0) * 86400 + span[2] * 3600 + span[3] * 60 + +span[4]
+    : number ? parseFloat(t) * (number[2] ? 1024 : 1000) ** ' kMGTP'.indexOf(number[1] || ' ') : t;
+};
+const sortOrder = (p, q) => typeof p === 'number' && typeof q === 'number' ? p - q
+  : String(p).localeCompare(String(q), 'en', {numeric: true});
+
 function setUpSorting(root) {
-  const key = td => {
-    const t = td.textContent.replace(/,/g, '').replace('\u2212', '-').trim();
-    const u = t.match(/^-?[\d.]+ ?([kMGTP]?)(i?)(B|W|Wh|J|g)\b/);
-    const n = /^\d{4}-/.test(t) ? NaN : parseFloat(t) * (u ? (u[2] ? 1024 : 1000) ** ' kMGTP'.indexOf(u[1] || ' ') : 1);
-    const d = t.match(/^(?:(\d+) d )?(\d+) h(?: (\d+))?/);
-    return d ? (d[1] || 0) * 1440 + d[2] * 60 + +(d[3] || 0) : t === '' ? -Infinity : isNaN(n) ? t.toLowerCase() : n;
-  };
   for (const th of all('table[data-sort] thead th', root)) {
     const b = el('button', th.textContent);
     th.replaceChildren(b);
@@ -125,8 +130,8 @@ function setUpSorting(root) {
       const down = th.getAttribute('aria-sort') !== 'descending';
       all('th', th.parentNode).forEach(t => t.removeAttribute('aria-sort'));
       th.setAttribute('aria-sort', down ? 'descending' : 'ascending');
-      const rows = [...body.rows].map(r => [key(r.cells[i]), r]);
-      rows.sort(([p], [q]) => (typeof p === typeof q ? (p > q) - (p < q) : typeof p === 'number' ? 1 : -1) * (down ? -1 : 1));
+      const rows = [...body.rows].map(r => [sortKey(r.cells[i]), r]);
+      rows.sort(([p], [q]) => p === null || q === null ? (p === null) - (q === null) : sortOrder(p, q) * (down ? -1 : 1));
       body.append(...rows.map(r => r[1]));
     };
   }

@@ -694,4 +694,23 @@ def browser(site):
             prom.stop()
 
 
-sys.exit(run(set_up, jobs, running_list, search, levels, filters, home, never_starts, find, one, verdicts, charts, running, days, words, usage, coverage, lists, who, browser, moved_levels, count=2500, days=20))
+def sources(site):
+    """Where the peak of a job's memory is from is said also if the job requested no amount."""
+    db = sqlite3.connect(site.store)
+    number = int(site.key.split(":")[1])
+    for column in "memory_requested_bytes", "memory_allocated_bytes":
+        table, = (t for t in ("job", "job_more") if any(c[1] == column for c in db.execute("PRAGMA table_info(%s)" % t)))
+        db.execute("UPDATE %s SET %s = NULL WHERE %s IN (SELECT id FROM job WHERE jobid = ?)"
+                   % (table, column, "id" if table == "job" else "job"), (number,))
+    db.execute("UPDATE job_use SET memory_efficiency_ppm = NULL, memory_efficiency_source = NULL WHERE job IN"
+               " (SELECT id FROM job WHERE jobid = ?)", (number,))
+    db.commit()
+    db.close()
+    site.refresh()
+    site.start(*site.options)
+    body = fetch(site, "/jobs/" + site.key, "boss").body.decode()
+    row = re.search(r"<tr>(?:(?!</tr>).)*>Memory<.*?</tr>", body[body.index("<h2>Resources used</h2>"):], re.S)
+    check(row and "scheduler, recorded" in row[0], "the source of the memory", row)
+
+
+sys.exit(run(set_up, jobs, running_list, search, levels, filters, home, never_starts, find, one, verdicts, charts, running, days, words, usage, coverage, lists, who, browser, moved_levels, sources, count=2500, days=20))

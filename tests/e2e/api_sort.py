@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Tables of pages that the script may sort: which they are, and in which order it puts their rows.  TAP."""
+import contextlib
 import html
 import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import urllib.parse
@@ -52,6 +54,15 @@ def marked(site):
         same(found[kind], expected, kind + ": tables that can be sorted")
 
 
+def without_gpus(site):
+    """On a site where jobs held no GPUs no card is about them."""
+    with contextlib.closing(sqlite3.connect(site.store)) as db, db:
+        db.execute("UPDATE rollup_usage SET gpu_sec = 0")
+    site.refresh()
+    body = fetch(site, "/home", "boss").body.decode()
+    check("most unused CPU hours" in body and "unused GPU hours" not in body, "no users with unused GPU hours")
+
+
 def sort(site):
     """The script sorts by values, not by their texts; what is not known is last."""
     if not shutil.which("chromium"):
@@ -78,6 +89,7 @@ def sort(site):
 def pages(site):
     marked(site)
     sort(site)
+    without_gpus(site)
 
 
 sys.exit(run(set_up, pages, count=1500, days=40, wide=True))

@@ -265,8 +265,10 @@ def nodes(site):
     a = fetch(site, "/nodes", "boss")
     check(len(a.body) < 300000 and a.body.count(b'href="nodes/node') >= 1200, "the page of 1,200 nodes is below 300 KB", len(a.body))
     fake.grid = [({"bj": "busy", "instance": "slow0:9010"}, 3)]
-    same(re.findall("<dt>(.*?)</dt>", fetch(site, "/nodes", "boss").body.decode()), ["Not known"],
-         "without any state, no number of nodes is 0")
+    body = fetch(site, "/nodes", "boss").body.decode()
+    same(re.findall("<dt>(.*?)</dt>", body), ["State not known"], "without any state, no number of nodes is 0")
+    same([bool(n) for n in re.findall(r'<li><a href="nodes\?show=[^>]*>[^<]*( <b>\d+</b>)?</a>', body)], [True, False, True, False],
+         "nor the number of nodes out of service and of those with GPUs")
     site.start(*site.options)
     body = check_page("nodes without Prometheus", fetch(site, "/nodes", "boss")).text
     check("No Prometheus server is configured" in body and "slow0" in body, "the store alone knows jobs of nodes")

@@ -60,7 +60,7 @@ LIBS_exporter := $(LIBS_httpd) $(LIBS_core) $(LIBS_base)
 # SQLite 3.37 brings STRICT tables.
 HAVE_SQLITE := $(shell pkg-config --atleast-version=3.37 sqlite3 2>/dev/null && echo yes)
 LIBS_statsdb := $(call PKG,sqlite3) $(call PKG,yaml-0.1) $(LIBS_base) -lm
-STATSDB_LIBS = $(addprefix $(O)/,libmail.a libreport.a libstatsdb.a libstore.a libcarbon.a libsched.a libbase.a)
+STATSDB_LIBS = $(addprefix $(O)/,libnotify.a libmail.a libreport.a libstatsdb.a libstore.a libcarbon.a libsched.a libbase.a)
 COLLECTD_INCLUDE ?= /usr/include/collectd
 HAVE_COLLECTD := $(wildcard $(COLLECTD_INCLUDE)/core/daemon/plugin.h)
 

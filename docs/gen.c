@@ -276,6 +276,7 @@ static const struct product {
       {"options of batchjob_stats_db", bj_gen_db_options},
       {"options of the command line", bj_gen_db_command_line},
       {"options of clusters", bj_gen_db_cluster},
+      {"options of targets", bj_gen_db_target},
       {"columns", bj_gen_columns},
       {"rules", bj_gen_rules_ended},
       {"rules for running jobs", bj_gen_rules_running},

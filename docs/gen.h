@@ -41,6 +41,7 @@ int bj_gen_server_options(struct bj_buf *out);
 int bj_gen_db_options(struct bj_buf *out);
 int bj_gen_db_command_line(struct bj_buf *out); /* only there */
 int bj_gen_db_cluster(struct bj_buf *out);      /* in the file of a cluster */
+int bj_gen_db_target(struct bj_buf *out);       /* in that of a target */
 
 /* The columns of jobs in roff. */
 int bj_gen_columns(struct bj_buf *out);

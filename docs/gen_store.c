@@ -38,6 +38,11 @@ int bj_gen_db_cluster(struct bj_buf *out)
     return put_place(out, BJ_STATSDB_CLUSTER, BJ_GEN_YAML);
 }
 
+int bj_gen_db_target(struct bj_buf *out)
+{
+    return put_place(out, BJ_STATSDB_TARGET, BJ_GEN_YAML);
+}
+
 int bj_gen_acct_options(struct bj_buf *out)
 {
     struct bj_acct_conf conf;

@@ -11,7 +11,7 @@ gen_BATCHJOB-MIB.txt := mib snmp-agent/BATCHJOB-MIB.txt
 FILLED = docs/derived.md docs/energy.md $(wildcard docs/man/*.[158])
 
 $(O)/gen: $(call obj,$(wildcard docs/*.c) $(filter-out %/main.c,$(exporter_SRC))) \
-		$(addprefix $(O)/,libsnmp.a libcore.a libacct.a libmail.a) $(API_LIBS)
+		$(addprefix $(O)/,libsnmp.a libcore.a libacct.a libnotify.a libmail.a) $(API_LIBS)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS_api) $(LIBS_exporter)
 
 $(addprefix $(O)/new/,$(GENERATED)): $(O)/new/%: $(O)/gen

@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 
-ROOMS = "base sched carbon promql core collectd-plugin standalone store statsdb report mail acct apiserver".split()
+ROOMS = "base sched carbon promql core collectd-plugin standalone store statsdb report mail notify acct apiserver".split()
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 
 

@@ -526,16 +526,16 @@ static int load_clusters(struct bj_statsdb_conf *c, struct bj_err *err)
 }
 
 /* the last set is for the command line only */
-enum { FILE_SETS = 6, SETS = 7 };
+enum { FILE_SETS = 7, SETS = 8 };
 static const struct bj_optset names[SETS] = {
-    {options, NULL},         {bj_carbon_opts, NULL}, {bj_mail_opts, NULL},
-    {bj_running_opts, NULL}, {bj_report_opts, NULL}, {bj_program_opts, NULL},
-    {bj_command_opts, NULL}};
+    {options, NULL},         {bj_carbon_opts, NULL},  {bj_mail_opts, NULL},
+    {bj_notify_opts, NULL},  {bj_running_opts, NULL}, {bj_report_opts, NULL},
+    {bj_program_opts, NULL}, {bj_command_opts, NULL}};
 
 static void bind_sets(struct bj_statsdb_conf *c, struct bj_optset sets[SETS])
 {
-    void *const base[SETS] = {c,          &c->carbon,  &c->mail, &c->running,
-                              &c->report, &c->program, c};
+    void *const base[SETS] = {c,           &c->carbon, &c->mail,    &c->notify,
+                              &c->running, &c->report, &c->program, c};
     for (int i = 0; i < SETS; i++)
         sets[i] = (struct bj_optset){names[i].opts, base[i]};
 }
@@ -547,6 +547,7 @@ void bj_statsdb_conf_free(struct bj_statsdb_conf *c)
         cluster_free(&c->cluster[--c->clusters]);
     free(c->cluster);
     c->cluster = NULL;
+    bj_targets_free(&c->notify);
     bind_sets(c, sets);
     for (int i = 0; i < SETS; i++)
         bj_opt_free(&sets[i]);
@@ -575,6 +576,8 @@ int bj_statsdb_conf_load(struct bj_statsdb_conf *c, int argc, char **argv,
     r = only_lasting(c->program.file, err);
     if (r == 0 && (!c->path || !c->path[0]))
         r = bj_err_set(err, -EINVAL, "store.path: required");
+    if (r == 0)
+        r = bj_targets_load(&c->notify, err);
     return r < 0 ? r : load_clusters(c, err);
 }
 
@@ -588,6 +591,7 @@ const struct bj_optset *bj_statsdb_conf_sets(enum bj_statsdb_place place,
 {
     static const struct bj_optset cluster[] = {{cluster_options, NULL},
                                                {bj_prom_opts, NULL}};
+    static const struct bj_optset target[] = {{bj_target_opts, NULL}};
     switch (place) {
     case BJ_STATSDB_OPTIONS:
         *ret_n = FILE_SETS;
@@ -595,6 +599,9 @@ const struct bj_optset *bj_statsdb_conf_sets(enum bj_statsdb_place place,
     case BJ_STATSDB_COMMAND_LINE:
         *ret_n = SETS - FILE_SETS;
         return &names[FILE_SETS];
+    case BJ_STATSDB_TARGET:
+        *ret_n = 1;
+        return target;
     case BJ_STATSDB_CLUSTER:
         break;
     }
@@ -612,5 +619,7 @@ void bj_statsdb_conf_help(bool all, struct bj_buf *out)
     bj_opt_help(&names[FILE_SETS], out);
     bj_buf_str(out, "\nIn the YAML file of a cluster:\n");
     bj_opt_help_groups(cluster, n, all, out);
+    bj_buf_str(out, "\nIn the YAML file of a target of notifications:\n");
+    bj_opt_help(bj_statsdb_conf_sets(BJ_STATSDB_TARGET, &n), out);
     bj_buf_str(out, all ? "" : "\n--help=all shows all options.\n");
 }

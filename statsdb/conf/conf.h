@@ -6,6 +6,7 @@
 #include "base/program.h"
 #include "carbon/conf.h"
 #include "statsdb/conf/mail_conf.h"
+#include "statsdb/conf/notify_conf.h"
 #include "statsdb/conf/report_conf.h"
 #include "statsdb/conf/running_conf.h"
 #include "statsdb/prom/prom.h"
@@ -84,6 +85,7 @@ struct bj_statsdb_conf {
     uint64_t findings_history_usec;
     struct bj_carbon_conf carbon;
     struct bj_mail_conf mail;
+    struct bj_notify_conf notify;
     struct bj_running_conf running;
     struct bj_report_conf report;
     struct bj_program program;
@@ -115,11 +117,13 @@ void bj_statsdb_conf_free(struct bj_statsdb_conf *conf);
 size_t bj_statsdb_conf_words(int *argc, char **argv, char **word);
 
 /* The option tables: of the program's file and command line, of the command
- * line only, and of the file of a cluster.  They have no base. */
+ * line only, of the file of a cluster, and of that of a target of
+ * notifications. They have no base. */
 enum bj_statsdb_place {
     BJ_STATSDB_OPTIONS,
     BJ_STATSDB_COMMAND_LINE,
-    BJ_STATSDB_CLUSTER
+    BJ_STATSDB_CLUSTER,
+    BJ_STATSDB_TARGET
 };
 const struct bj_optset *bj_statsdb_conf_sets(enum bj_statsdb_place place,
                                              size_t *ret_n);

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/stamp.h"
 #include "base/text.h"
+#include "notify/notify.h"
 #include "statsdb/daemon/check.h"
 #include "statsdb/daemon/progress.h"
 #include "statsdb/daemon/retry.h"
@@ -80,6 +81,7 @@ struct bj_daemon {
     struct bj_metrics_http *web;  /* NULL: no HTTP */
     struct bj_receiver *receiver; /* NULL: none */
     struct bj_running *running;   /* NULL: running jobs are not evaluated */
+    struct bj_notify *notify;     /* NULL: no targets */
     uint64_t removed_jobs;
     struct bj_metrics_cluster *report; /* in the order of the sources */
     int64_t since_sec;
@@ -629,13 +631,16 @@ static void daemon_report(struct bj_daemon *d, bool now)
         return;
     struct bj_metrics_values r = report_of(d);
     struct bj_err err = {0};
-    struct bj_buf running = {0}, refused = {0};
+    struct bj_buf running = {0}, refused = {0}, notify = {0};
     if (d->work)
         bj_work_refused_page(d->work, &refused);
     r.refused = (struct bj_slice){refused.p, refused.len};
     if (d->running)
         bj_running_page(d->running, &running);
     r.running = (struct bj_slice){running.p, running.len};
+    if (d->notify)
+        bj_notify_page(d->notify, &notify);
+    r.notify = (struct bj_slice){notify.p, notify.len};
     if (file && bj_metrics_save(&r, path, &err) < 0)
         bj_log(BJ_LOG_WARN, &err, "metrics.file");
     if (file)
@@ -647,6 +652,7 @@ static void daemon_report(struct bj_daemon *d, bool now)
         d->web_due_usec = clock + WEB_SEC * 1000000ull;
     }
     bj_buf_free(&running);
+    bj_buf_free(&notify);
     bj_buf_free(&refused);
 }
 
@@ -820,15 +826,24 @@ int bj_daemon_run(const struct bj_statsdb_conf *conf, struct bj_store *store,
     if (r == 0)
         r = bj_running_new(conf, store, &stop->now, !daemon_single(&d),
                            &d.running, err);
+    if (r == 0)
+        r = bj_notify_new(conf, store, &stop->now, !daemon_single(&d),
+                          &d.notify, err);
     if (r == 0) {
         daemon_report(&d, true); /* the first request may take long */
         r = loop(&d, err);
-        if (r == 0 && d.running && daemon_single(&d)) {
+        if (r == 0 && d.running && daemon_single(&d))
             r = bj_running_round(d.running, err);
-            daemon_report(&d, true);
+        if (d.notify && daemon_single(&d) && !daemon_store_failed(r)) {
+            struct bj_err why = {0};
+            int e = bj_notify_round(d.notify, &why);
+            r = r == 0 && e < 0 ? bj_err_copy(err, e, &why) : r;
         }
+        if (r == 0 && daemon_single(&d))
+            daemon_report(&d, true);
     }
     bj_store_rollback(store); /* the receiver may wait for the turn to write */
+    bj_notify_free(d.notify);
     bj_running_free(d.running);
     bj_receiver_free(d.receiver);
     bj_metrics_http_free(d.web);

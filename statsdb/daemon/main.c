@@ -7,6 +7,7 @@
 #include "mail/plots.h"
 #include "mail/send.h"
 #include "mail/service.h"
+#include "notify/notify.h"
 #include "report/form/when.h"
 #include "report/model/catalogue.h"
 #include "statsdb/conf/conf.h"
@@ -350,6 +351,8 @@ static int check_config(const struct bj_statsdb_conf *c, char *const *word,
     if (r == 0)
         r = bj_mail_check(&c->mail, err);
     if (r == 0)
+        r = bj_notify_check(c, err);
+    if (r == 0)
         r = load_texts(c, NULL, err);
     if (r == 0)
         r = need_cluster(c, err);
@@ -361,6 +364,8 @@ static int check_config(const struct bj_statsdb_conf *c, char *const *word,
         r = bj_mail_greet(&c->mail, err);
     if (r == 0 && c->online)
         r = query_schedulers(c, err);
+    if (r == 0)
+        bj_notify_print(c);
     if (r == 0)
         printf("store %s, %zu cluster%s: fine for user id %u\n",
                bj_db_shown(c->path), c->clusters, c->clusters == 1 ? "" : "s",
@@ -575,7 +580,7 @@ int main(int argc, char **argv)
     int r = word ? bj_statsdb_conf_load(&conf, argc, argv, &err)
                  : bj_err_set(&err, -ENOMEM, "options");
     if (conf.receiver.listen.n > 0 || bj_mail_is_on(&conf.mail) ||
-        bj_running_is_on(&conf))
+        bj_running_is_on(&conf) || bj_notify_is_on(&conf))
         bj_db_own_threads();
     else
         bj_db_single_thread();

@@ -194,6 +194,7 @@ void bj_metrics_page(const struct bj_metrics_values *r, struct bj_buf *out)
     }
     bj_buf_slice(out, r->refused);
     bj_buf_slice(out, r->running);
+    bj_buf_slice(out, r->notify);
 }
 
 int bj_metrics_save(const struct bj_metrics_values *r, const char *path,

@@ -48,6 +48,7 @@ struct bj_metrics_values {
         refused; /* lines about refused records: statsdb/derive/derive.h */
     struct bj_slice
         running; /* lines about running jobs: statsdb/running/running.h */
+    struct bj_slice notify; /* about notifications: notify/notify.h */
 };
 
 enum bj_metrics_fault bj_metrics_fault(int code);

@@ -156,7 +156,7 @@ static int evaluate(struct bj_running *r, struct bj_running_cluster *c,
     for (size_t i = 0; e == 0 && i < jobs.n; i++)
         judge_job(r, c, &jobs.job[i]);
     if (e == 0)
-        e = bj_running_write(r, c, &jobs, now_sec, err);
+        e = bj_running_write(r, c, &jobs, true, now_sec, err);
     if (e == 0) {
         c->success_sec = now_sec;
         running_count(c, &jobs, now_sec);
@@ -176,7 +176,7 @@ static int remove_old(struct bj_running *r, struct bj_running_cluster *c,
     const struct bj_running_jobs none = {.n = 0};
     if (c->cleared || now_sec - c->success_sec <= most)
         return 0;
-    int e = bj_running_write(r, c, &none, now_sec, err);
+    int e = bj_running_write(r, c, &none, false, now_sec, err);
     c->cleared = e == 0;
     return e;
 }

@@ -127,10 +127,11 @@ struct bj_running_job *bj_running_find(const struct bj_running_jobs *jobs,
                                        struct bj_slice jobid);
 
 /* Store the findings of a cluster's running jobs in one transaction.  Stored
- * findings of all other jobs of the cluster are removed. */
+ * findings of all other jobs of the cluster are removed.  evaluated: these are
+ * all findings now; else they are no longer known. */
 int bj_running_write(struct bj_running *r, const struct bj_running_cluster *c,
-                     const struct bj_running_jobs *jobs, int64_t now_sec,
-                     struct bj_err *err);
+                     const struct bj_running_jobs *jobs, bool evaluated,
+                     int64_t now_sec, struct bj_err *err);
 
 /* --- running_act.c -------------------------------------------------------- */
 

@@ -147,7 +147,19 @@ struct bj_running_job *bj_running_find(const struct bj_running_jobs *jobs,
 /* statsdb/derive/derive.h handles jobs that ended meanwhile. */
 #define RUNS " AND (SELECT \"end\" FROM job WHERE id = :job) IS NULL"
 
-enum { LIST, FORGET, DROP, PUT, NOTE, PART, PARTS, OLD, LATE, STATEMENTS };
+enum {
+    LIST,
+    FORGET,
+    DROP,
+    PUT,
+    NOTE,
+    PART,
+    PARTS,
+    OLD,
+    LATE,
+    STATE,
+    STATEMENTS
+};
 
 static const char *const texts[STATEMENTS] = {
     /* Jobs of the cluster that had findings in an earlier evaluation. */
@@ -192,6 +204,8 @@ static const char *const texts[STATEMENTS] = {
     [LATE] = "UPDATE running_action SET state = 'failed', detail = 'the job"
              " ended before' WHERE state = 'waiting' AND (SELECT j.\"end\""
              " FROM job AS j WHERE j.id = running_action.job) IS NOT NULL",
+    [STATE] = "INSERT INTO running_state(cluster, at) VALUES(:cluster, :now)"
+              " ON CONFLICT(cluster) DO UPDATE SET at = :now",
 };
 
 struct writer {
@@ -305,9 +319,17 @@ static int write_all(struct writer *w, const char *cluster,
     return e == 0 ? bj_st_run(w->st[LATE], err) : e;
 }
 
+static int write_state(struct writer *w, const char *cluster,
+                       struct bj_err *err)
+{
+    bj_st_set_text(w->st[STATE], "cluster", bj_slice_str(cluster));
+    bj_st_set_i64(w->st[STATE], "now", w->now_sec);
+    return bj_st_run(w->st[STATE], err);
+}
+
 int bj_running_write(struct bj_running *r, const struct bj_running_cluster *c,
-                     const struct bj_running_jobs *jobs, int64_t now_sec,
-                     struct bj_err *err)
+                     const struct bj_running_jobs *jobs, bool evaluated,
+                     int64_t now_sec, struct bj_err *err)
 {
     const struct bj_running_conf *conf = &r->conf->running;
     struct writer w = {
@@ -323,6 +345,8 @@ int bj_running_write(struct bj_running *r, const struct bj_running_cluster *c,
         e = bj_store_begin(r->store, err);
     if (e == 0) {
         e = write_all(&w, c->conf->name, jobs, err);
+        if (e == 0 && evaluated)
+            e = write_state(&w, c->conf->name, err);
         if (e == 0)
             e = bj_store_commit(r->store, err);
         if (e < 0) {

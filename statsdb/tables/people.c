@@ -178,6 +178,10 @@ static int rename_mails(struct bj_db *db, const char *from, const char *to,
     if (r == 0)
         r = run_names(db, "UPDATE mail_sent SET user = ?2 WHERE user = ?1",
                       from, to, err);
+    /* An alert that lasts is found again, with the new name. */
+    if (r == 0)
+        r = run_names(db, "DELETE FROM notify_alert WHERE user IN (?1, ?2)",
+                      from, to, err);
     return r;
 }
 

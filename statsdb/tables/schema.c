@@ -221,6 +221,7 @@ static const char *const *const steps[][PARTS] = {
     {bj_schema_as_reported},
     {bj_schema_named},
     {bj_schema_gpu_fault},
+    {bj_schema_notify},
 };
 
 enum { STEPS = sizeof(steps) / sizeof(steps[0]), COPY = 1000000 };

@@ -584,3 +584,22 @@ const char *const bj_schema_lists[] = {
                          "mail_todo", "job",
                          " FROM mail_state WHERE since <= new.\"end\" AND")),
     LISTS("record_new", LIST("derive_record", "record", " WHERE")), NULL};
+
+/* Notifications (docs/notify.md).  running_state: when running jobs were
+ * evaluated, since no findings may also mean that nothing is known. */
+const char *const bj_schema_notify[] = {
+    "CREATE TABLE running_state("
+    "cluster TEXT PRIMARY KEY,"
+    "at INT NOT NULL) STRICT, WITHOUT ROWID",
+
+    /* What is wrong now, and what was until shortly before. */
+    "CREATE TABLE notify_alert("
+    "key TEXT PRIMARY KEY,"
+    "kind TEXT NOT NULL,"
+    "cluster TEXT NOT NULL,"
+    "user TEXT,"
+    "since INT NOT NULL,"
+    "seen INT NOT NULL,"
+    "ended INT,"
+    "fields TEXT NOT NULL) STRICT, WITHOUT ROWID",
+    NULL};

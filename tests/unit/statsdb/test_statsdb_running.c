@@ -299,7 +299,8 @@ static void evaluate(struct world *w, struct history *l, int64_t now,
         j.v[BJ_RV_GPUS] = rnd(2) == 0 ? 3 : BJ_SQL_NULL;
     j.n_found = judged(w->r.rules, &j, j.found);
     assert_true(clear ? j.n_found > 0 : true);
-    assert_int_equal(bj_running_write(&w->r, &w->cluster, &jobs, now, &err), 0);
+    assert_int_equal(
+        bj_running_write(&w->r, &w->cluster, &jobs, true, now, &err), 0);
     if (!clear)
         *l = (struct history){.since = 0};
     else if (l->since == 0 || now - l->last > 2 * INTERVAL + MAX_AGE)

@@ -1,0 +1,243 @@
+#include "statsdb/conf/notify_conf.h"
+
+#include "base/fetch.h"
+
+#include <ctype.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OF(member) offsetof(struct bj_notify_conf, member)
+#define AT(member) offsetof(struct bj_target_conf, member)
+#define SEC(n) ((uint64_t)(n)*1000000)
+
+const struct bj_opt bj_notify_opts[] = {
+    {.name = "notify.target-file",
+     .kind = BJ_OPT_LIST,
+     .off = OF(target_files),
+     .arg = "FILE",
+     .help = "File of a target that gets notifications of findings on running "
+             "jobs, of nodes, GPUs and late imports (docs/notify.md).",
+     .more = "One for each Alertmanager cluster."},
+    {.name = "notify.url",
+     .kind = BJ_OPT_STR,
+     .off = OF(url),
+     .arg = "URL",
+     .check = bj_fetch_check,
+     .help = "Address of batchjob_stats_server's pages for links in "
+             "notifications: https://HOST/PATH; by default mail.url."},
+    {.name = "notify.interval",
+     .kind = BJ_OPT_DURATION,
+     .off = OF(interval_usec),
+     .lo = SEC(10),
+     .hi = SEC(3600),
+     .preset = "1m",
+     .help = "Time between two rounds, each of which repeats the alerts that "
+             "last.",
+     .more = "An alert that is not repeated ends after three of them.",
+     .rare = true},
+    {.name = "notify.import-late",
+     .kind = BJ_OPT_DURATION,
+     .off = OF(import_late_usec),
+     .lo = SEC(60),
+     .hi = SEC(30 * 86400),
+     .preset = "1h",
+     .help = "Accounting is late when its last import was longer ago.",
+     .more = "Keep it above sacct.interval of the clusters."},
+    {.name = NULL},
+};
+
+static bool is_word(const char *text)
+{
+    const char *p = text;
+    while (isalnum((unsigned char)*p) || (p > text && strchr("-_", *p) && *p))
+        p++;
+    return p > text && !*p && p - text <= 40;
+}
+
+static int check_name(const char *text, struct bj_err *err)
+{
+    return is_word(text) ? 0
+                         : bj_err_set(err, -EINVAL,
+                                      "expected up to 40 letters, digits, - "
+                                      "and _");
+}
+
+/* A name of a label in Prometheus. */
+static int check_label(const char *text, struct bj_err *err)
+{
+    size_t n = 0;
+    while (isalnum((unsigned char)text[n]) || text[n] == '_')
+        n++;
+    return n > 0 && text[n] == '=' && text[n + 1] &&
+                   !isdigit((unsigned char)text[0])
+               ? 0
+               : bj_err_set(err, -EINVAL, "expected NAME=VALUE");
+}
+
+const struct bj_opt bj_target_opts[] = {
+    {.name = "name",
+     .kind = BJ_OPT_STR,
+     .off = AT(name),
+     .check = check_name,
+     .help = "Name of the target, for messages and metrics."},
+    {.name = "kind",
+     .kind = BJ_OPT_STR,
+     .off = AT(kind),
+     .choices = "alertmanager",
+     .help = "What the target is."},
+    {.name = "url",
+     .kind = BJ_OPT_LIST,
+     .off = AT(url),
+     .check = bj_fetch_check,
+     .arg = "URL",
+     .help = "Its address; of Alertmanager, one for each member of the "
+             "cluster."},
+    {.name = "url-file",
+     .kind = BJ_OPT_STR,
+     .off = AT(url_file),
+     .arg = "FILE",
+     .help = "File with the address, where who knows it may post."},
+    {.name = "user",
+     .kind = BJ_OPT_STR,
+     .off = AT(user),
+     .help = "User name (basic authentication)."},
+    {.name = "password-file",
+     .kind = BJ_OPT_STR,
+     .off = AT(password_file),
+     .arg = "FILE",
+     .help = "File with the password, read for each request."},
+    {.name = "token-file",
+     .kind = BJ_OPT_STR,
+     .off = AT(token_file),
+     .arg = "FILE",
+     .help = "File with a bearer token, read for each request."},
+    {.name = "ca-file",
+     .kind = BJ_OPT_STR,
+     .off = AT(ca_file),
+     .arg = "FILE",
+     .help = "CA certificates to trust; the system's by default."},
+    {.name = "cert-file",
+     .kind = BJ_OPT_STR,
+     .off = AT(cert_file),
+     .arg = "FILE",
+     .help = "Client certificate of this program."},
+    {.name = "key-file",
+     .kind = BJ_OPT_STR,
+     .off = AT(key_file),
+     .arg = "FILE",
+     .help = "Private key of that certificate; by default in the same file."},
+    {.name = "allow-http",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(allow_http),
+     .preset = "false",
+     .help = "Allow http to other hosts, which anybody on the way can read."},
+    {.name = "event",
+     .kind = BJ_OPT_LIST,
+     .off = AT(event),
+     .preset = "finding,node,gpu,import",
+     .choices = "finding|node|gpu|import",
+     .help = "What it gets."},
+    {.name = "severity",
+     .kind = BJ_OPT_STR,
+     .off = AT(severity),
+     .preset = "warning",
+     .choices = "info|warning|critical",
+     .help = "The least severity that it gets."},
+    {.name = "cluster",
+     .kind = BJ_OPT_LIST,
+     .off = AT(cluster),
+     .help = "Clusters that it gets; by default all."},
+    {.name = "account",
+     .kind = BJ_OPT_LIST,
+     .off = AT(account),
+     .help = "Accounts whose jobs it gets; by default all."},
+    {.name = "users",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(users),
+     .preset = "false",
+     .help = "Show names of users and of jobs there."},
+    {.name = "label",
+     .kind = BJ_OPT_LIST,
+     .off = AT(label),
+     .check = check_label,
+     .arg = "NAME=VALUE",
+     .help = "Labels to add to each alert."},
+    {.name = NULL},
+};
+
+static bool is_set(const char *text)
+{
+    return text && text[0];
+}
+
+/* One URL at least, all encrypted or allowed in the clear. */
+static int check_target(const struct bj_target_conf *t, const char *path,
+                        struct bj_err *err)
+{
+    if (!is_set(t->name) || !is_set(t->kind))
+        return bj_err_set(err, -EINVAL, "%s: %s: required", path,
+                          is_set(t->name) ? "kind" : "name");
+    if (t->url.n == 0 && !is_set(t->url_file))
+        return bj_err_set(err, -EINVAL, "%s: url: required", path);
+    if (t->url.n > 0 && is_set(t->url_file))
+        return bj_err_set(err, -EINVAL,
+                          "%s: url and url-file: only one of them", path);
+    if (strcmp(t->kind, "alertmanager") == 0 && is_set(t->url_file))
+        return bj_err_set(err, -EINVAL, "%s: url-file: Alertmanager needs url",
+                          path);
+    if (is_set(t->user) && is_set(t->token_file))
+        return bj_err_set(err, -EINVAL, "%s: user and token-file: only one",
+                          path);
+    for (size_t i = 0; i < t->url.n; i++)
+        if (bj_fetch_is_clear(t->url.v[i]) && !t->allow_http)
+            return bj_err_set(err, -EINVAL,
+                              "%s: url: http to another host needs "
+                              "allow-http: true",
+                              path);
+    return 0;
+}
+
+static int load_target(struct bj_target_conf *t, const char *path,
+                       struct bj_err *err)
+{
+    const struct bj_optset set = {bj_target_opts, t};
+    int r = bj_opt_presets(&set, err);
+    if (r == 0)
+        r = bj_opt_yaml(&set, 1, path, err);
+    if (r == 0)
+        r = bj_opt_finish(&set, err);
+    return r == 0 ? check_target(t, path, err) : r;
+}
+
+int bj_targets_load(struct bj_notify_conf *c, struct bj_err *err)
+{
+    const size_t n = c->target_files.n;
+    if (n > BJ_TARGETS_MAX)
+        return bj_err_set(err, -EINVAL, "notify.target-file: more than %d",
+                          BJ_TARGETS_MAX);
+    c->target = calloc(n ? n : 1, sizeof(*c->target));
+    if (!c->target)
+        return bj_err_set(err, -ENOMEM, "options");
+    for (size_t i = 0; i < n; i++) {
+        const char *path = c->target_files.v[i];
+        c->targets = i + 1;
+        int r = load_target(&c->target[i], path, err);
+        if (r < 0)
+            return r;
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(c->target[k].name, c->target[i].name) == 0)
+                return bj_err_set(err, -EINVAL, "%s: name: '%s' is used twice",
+                                  path, c->target[i].name);
+    }
+    return 0;
+}
+
+void bj_targets_free(struct bj_notify_conf *c)
+{
+    while (c->targets > 0)
+        bj_opt_free(
+            &(struct bj_optset){bj_target_opts, &c->target[--c->targets]});
+    free(c->target);
+    c->target = NULL;
+}

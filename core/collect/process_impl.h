@@ -5,8 +5,8 @@
 
 #include "base/text.h"
 #include "core/collect/process.h"
+#include "core/collect/process_run.h"
 #include "core/collect/procstat.h"
-#include "core/host.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -18,26 +18,6 @@ enum {
     BJ_PROC_FDS_UNKNOWN = -1,
     BJ_STAT_BYTES = 1024, /* 52 numbers and a name of at most 64 bytes */
 };
-
-/* Fields of /proc/PID/io, in the order of the file. */
-enum bj_procio_field {
-    BJ_PROCIO_RCHAR,
-    BJ_PROCIO_WCHAR,
-    BJ_PROCIO_SYSCR,
-    BJ_PROCIO_SYSCW,
-    BJ_PROCIO_READ_BYTES,
-    BJ_PROCIO_WRITE_BYTES,
-    BJ_PROCIO_CANCELLED,
-    BJ_PROCIO_FIELDS
-};
-
-/* --- process_dir.c: parsing --- */
-
-/* Parse /proc/PID/io: 0, or -EINVAL if a field is missing. */
-int bj_procio_parse(struct bj_slice text, uint64_t ret[BJ_PROCIO_FIELDS]);
-
-/* A hash that shows whether text has changed. */
-uint64_t bj_proc_hash(struct bj_slice s);
 
 /* --- state between reads --- */
 
@@ -208,7 +188,7 @@ struct bj_jobproc {
     uint32_t *slots; /* hash table of index + 1 in v */
     size_t nslots;
     size_t removed; /* entries of v to remove */
-    /* process_io.c: processes that ended since the totals were updated */
+    /* process_read.c: processes that ended since the totals were updated */
     struct bj_ended *ended;
     size_t nended, ended_cap, ended_sorted;
     /* process_detail.c */
@@ -236,7 +216,7 @@ static inline bool bj_proc_in_job(const struct bj_proc *e)
            (e->missed < 2 || e->state == 'Z');
 }
 
-/* --- process_dir.c: faults and kept descriptors --- */
+/* --- process_dir.c --- */
 
 /* Count a fault; the first one of an update becomes its result.  Codes of
  * bj_err_gone() are not faults.  Returns code. */
@@ -256,7 +236,17 @@ bool bj_proc_room(const struct bj_proctab *t, unsigned eighths);
 int bj_proc_keep(struct bj_proctab *t, int dirfd, const char *name, int flags,
                  unsigned eighths, bool retry);
 
-/* --- process_list.c: pid to process --- */
+/* Open the /proc directory of a process: the kept descriptor, or one that stays
+ * open until that of another process is needed.  -errno; -ESRCH if the process
+ * has ended. */
+int bj_proc_dir(struct bj_proctab *t, struct bj_proc *e);
+/* As bj_proc_dir; unless sure is set, the directory may be that of a newer
+ * process with the same pid. */
+int bj_proc_dir_any(struct bj_proctab *t, struct bj_proc *e, bool sure);
+/* Close the directory that is open temporarily. */
+void bj_proc_dir_done(struct bj_proctab *t);
+
+/* --- process_list.c --- */
 
 struct bj_proc *bj_proc_find(const struct bj_jobproc *p, int32_t pid);
 /* Remove a process that has ended: add its I/O to the list of ended processes,
@@ -268,8 +258,6 @@ void bj_proc_sweep(struct bj_jobproc *p);
 /* Remove all processes and discard their I/O. */
 void bj_proc_clear(struct bj_proctab *t, struct bj_jobproc *p);
 
-/* --- process_list.c: the list of processes --- */
-
 /* Bring the list of processes up to date: entries of p->v that are listed get
  * its list_no, new ones are added.  A list younger than a second is not read
  * again unless force is set.  Returns 1 for a new list, 0 for the old one; a
@@ -278,32 +266,19 @@ void bj_proc_clear(struct bj_proctab *t, struct bj_jobproc *p);
 int bj_proc_list(struct bj_proctab *t, struct bj_jobproc *p, bool force);
 void bj_proc_list_free(struct bj_proctab *t, struct bj_jobproc *p);
 
-/* --- process_dir.c: the /proc directory of a process --- */
-
-/* Open the /proc directory of a process: the kept descriptor, or one that stays
- * open until that of another process is needed.  -errno; -ESRCH if the process
- * has ended. */
-int bj_proc_dir(struct bj_proctab *t, struct bj_proc *e);
-/* As bj_proc_dir; unless sure is set, the directory may be that of a newer
- * process with the same pid. */
-int bj_proc_dir_any(struct bj_proctab *t, struct bj_proc *e, bool sure);
-/* Close the directory that is open temporarily. */
-void bj_proc_dir_done(struct bj_proctab *t);
-
-/* --- process_list.c: processes with a blocked read --- */
-
 /* Its read is no longer blocked. */
 void bj_proc_released(struct bj_jobproc *p, struct bj_proc *e);
 
-/* --- process_read.c: one process --- */
+/* --- process_read.c --- */
 
 /* Read a process, unless it has slept since the last read.  0; -ESRCH or
  * another code of bj_err_gone() if it has ended; else a fault. */
 int bj_proc_read(struct bj_proctab *t, struct bj_jobproc *p, struct bj_proc *e);
-/* Does the process still exist, alive or as a zombie? */
-bool bj_proc_exists(struct bj_proctab *t, struct bj_proc *e);
 
-/* --- process_state.c: sleeping threads --- */
+/* Read the counters that are due and update the job's totals. */
+void bj_proc_io(struct bj_proctab *t, struct bj_jobproc *p);
+
+/* --- process_state.c --- */
 
 void bj_quiet_init(struct bj_quiet *q);
 void bj_quiet_drop(struct bj_proctab *t, struct bj_quiet *q);
@@ -319,8 +294,6 @@ void bj_quiet_arm(struct bj_proctab *t, struct bj_quiet *q, int dir,
  * running. */
 void bj_quiet_after(struct bj_proctab *t, struct bj_quiet *q, bool still,
                     bool running);
-
-/* --- process_state.c: threads and their states --- */
 
 extern const struct bj_slice bj_proc_state_name[BJ_PROC_STATES]; /* sorted */
 /* Index of a state letter. */
@@ -342,7 +315,7 @@ uint32_t bj_proc_add_states(const struct bj_proc *e,
 /* Sum up processes, threads and states. */
 void bj_proc_tally(struct bj_jobproc *p);
 
-/* --- process_detail.c: CPU time by executable --- */
+/* --- process_detail.c --- */
 
 /* Make the label of an executable, at most BJ_LABEL_MAX bytes, terminated.
  * Different executables have different labels. */
@@ -359,8 +332,6 @@ void bj_proc_exe_settle(const struct bj_proctab *t, struct bj_jobproc *p,
                         uint64_t cgroup_cpu_usec);
 void bj_proc_exe_free(struct bj_jobproc *p);
 
-/* --- process_detail.c: values of processes that only dialects report --- */
-
 /* The name of e may have changed. */
 void bj_proc_extra_name(struct bj_proctab *t, struct bj_proc *e,
                         struct bj_slice comm);
@@ -373,89 +344,12 @@ void bj_proc_extra_publish(const struct bj_proctab *t,
                            const struct bj_jobproc *p, struct bj_arena *arena,
                            struct bj_job *job);
 
-/* --- process_io.c --- */
-
-/* Read the counters that are due and update the job's totals. */
-void bj_proc_io(struct bj_proctab *t, struct bj_jobproc *p);
-
-/* --- process_detail.c: open files --- */
-
 /* Does st_size of /proc/PID/fd hold the number of open files? */
 bool bj_proc_fd_probe(int proc);
 void bj_proc_fds(struct bj_proctab *t, struct bj_proc *e);
 
-/* --- process_detail.c: open files by named place --- */
-
 int bj_places_parse(struct bj_proctab *t, struct bj_err *err);
 void bj_places_free(struct bj_proctab *t);
 void bj_proc_places(struct bj_proctab *t, struct bj_jobproc *p);
-
-/* --- process_dir.c: entries of a directory --- */
-
-/* Reads a directory without allocating.  Call bj_dents_next until it returns
- * NULL. */
-struct bj_dents {
-    int fd;
-    int error; /* 0 or -errno, after bj_dents_next returned NULL */
-    long n, at;
-    char buf[4096] __attribute__((aligned(8)));
-};
-/* An entry as the kernel returns it (getdents64(2)). */
-struct bj_dent {
-    uint64_t ino;
-    int64_t off;
-    unsigned short reclen;
-    unsigned char type; /* DT_... */
-    char name[];
-};
-/* fd must be at the start of the directory; the caller keeps it. */
-void bj_dents_init(struct bj_dents *d, int fd);
-/* The next entry, "." and ".." left out; NULL at the end or on error. */
-const struct bj_dent *bj_dents_next(struct bj_dents *d);
-
-/* --- process run ---*/
-
-/* The thread that reads the processes of jobs.
- *
- * The kernel may block a read of /proc/PID for as long as the process waits for
- * a file system that does not respond: io and, in some versions, stat, exe and
- * fd while the process starts a program (exec_update_lock, cred_guard_mutex
- * before Linux 5.11), cmdline while its pages are read, exe before Linux 4.1.
- * So a separate thread reads these files.  If one read is blocked, or uses a
- * CPU, for too long, the thread is abandoned and replaced; it may wait for a
- * CPU for any time.  It ends when the kernel returns, without accessing shared
- * data.  (kernel fs/proc/base.c; fs/exec.c, exec_mmap) */
-
-struct bj_procthread;
-/* The state of a read that may block in the kernel, shared by the thread
- * and its owner. */
-struct bj_procguard;
-
-/* host's ctx must live until bj_procthread_free.  NULL: out of memory. */
-struct bj_procthread *bj_procthread_new(const struct bj_host *host);
-/* NULL is fine. */
-void bj_procthread_free(struct bj_procthread *r);
-
-/* Call fn(ctx, guard) in the thread and wait until it returns: 0.  -ETIMEDOUT:
- * a read takes too long, and fn will not continue; *whose is the
- * argument of its bj_procguard_enter, *held its guard (the caller frees it), or
- * NULL if too many reads are blocked.  -EBUSY: such a read still blocks the
- * thread; another -errno: no thread could be started. */
-int bj_procthread_call(struct bj_procthread *r,
-                       void (*fn)(void *ctx, struct bj_procguard *g), void *ctx,
-                       void **whose, struct bj_procguard **held);
-
-/* Call these before and after a read that may block, in the thread; g may be
- * NULL.  enter returns g for leave.  Between them the thread may use only its
- * own stack: once it is abandoned, the owner may have freed everything else.
- * leave does not return in an abandoned thread; it closes the descriptor fd
- * (-1: none), all else that only the thread owns is lost. */
-struct bj_procguard *bj_procguard_enter(struct bj_procguard *g, void *whose);
-void bj_procguard_leave(struct bj_procguard *g, int fd);
-
-/* Has the blocked read returned? */
-bool bj_procguard_over(const struct bj_procguard *g);
-/* NULL is fine. */
-void bj_procguard_free(struct bj_procguard *g);
 
 #endif

@@ -1,6 +1,7 @@
 /* The processes of a job: a table by pid, and the list that fills it. */
-#include "base/array.h"
 #include "core/collect/process_impl.h"
+
+#include "base/array.h"
 
 #include <dirent.h>
 #include <fcntl.h>

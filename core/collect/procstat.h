@@ -1,4 +1,5 @@
-/* The line of /proc/PID/stat.  Source: proc(5). */
+/* Files of /proc/PID as numbers, and the entries of its directories.  Source:
+ * proc(5). */
 #ifndef BJ_CORE_COLLECT_PROCSTAT_H
 #define BJ_CORE_COLLECT_PROCSTAT_H
 
@@ -29,5 +30,44 @@ int bj_procstat_children(struct bj_slice line, uint64_t *ticks);
 
 /* Only the state; '?' if the line has none. */
 char bj_procstat_state(struct bj_slice line);
+
+/* Fields of /proc/PID/io, in the order of the file. */
+enum bj_procio_field {
+    BJ_PROCIO_RCHAR,
+    BJ_PROCIO_WCHAR,
+    BJ_PROCIO_SYSCR,
+    BJ_PROCIO_SYSCW,
+    BJ_PROCIO_READ_BYTES,
+    BJ_PROCIO_WRITE_BYTES,
+    BJ_PROCIO_CANCELLED,
+    BJ_PROCIO_FIELDS
+};
+
+/* Parse /proc/PID/io: 0, or -EINVAL if a field is missing. */
+int bj_procio_parse(struct bj_slice text, uint64_t ret[BJ_PROCIO_FIELDS]);
+
+/* A hash that shows whether text has changed. */
+uint64_t bj_proc_hash(struct bj_slice s);
+
+/* Reads a directory without allocating.  Call bj_dents_next until it returns
+ * NULL. */
+struct bj_dents {
+    int fd;
+    int error; /* 0 or -errno, after bj_dents_next returned NULL */
+    long n, at;
+    char buf[4096] __attribute__((aligned(8)));
+};
+/* An entry as the kernel returns it (getdents64(2)). */
+struct bj_dent {
+    uint64_t ino;
+    int64_t off;
+    unsigned short reclen;
+    unsigned char type; /* DT_... */
+    char name[];
+};
+/* fd must be at the start of the directory; the caller keeps it. */
+void bj_dents_init(struct bj_dents *d, int fd);
+/* The next entry, "." and ".." left out; NULL at the end or on error. */
+const struct bj_dent *bj_dents_next(struct bj_dents *d);
 
 #endif

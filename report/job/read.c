@@ -8,7 +8,7 @@
 #include "statsdb/derive/price.h"
 #include "statsdb/job/job_column.h"
 #include "statsdb/job/wasted.h"
-#include "statsdb/running/running_impl.h"
+#include "statsdb/running/running.h"
 #include "statsdb/tables/best.h"
 #include "statsdb/tables/fragment.h"
 

@@ -147,7 +147,7 @@ struct bj_report_finding {
 struct bj_report_warning {
     int64_t at;                      /* seconds since 1970 */
     struct bj_slice finding, action; /* "warn", "cancel" */
-    struct bj_slice state;           /* statsdb/running/running_impl.h */
+    struct bj_slice state;           /* statsdb/running/running.h */
     struct bj_slice detail;          /* why it failed, or what happens next */
     struct bj_slice text;            /* a sentence */
 };

@@ -16,7 +16,7 @@
 #include "statsdb/daemon/daemon.h"
 #include "statsdb/daemon/rules_command.h"
 #include "statsdb/daemon/work.h"
-#include "statsdb/derive/derive_zone.h"
+#include "statsdb/derive/derive.h"
 #include "statsdb/import/import.h"
 #include "statsdb/record/receiver.h"
 #include "statsdb/running/running.h"

@@ -12,6 +12,8 @@
 #include "statsdb/derive/rule.h"
 #include "statsdb/tables/store.h"
 
+#include <stdbool.h>
+
 struct bj_applications;
 struct bj_derive;
 
@@ -62,5 +64,13 @@ const struct bj_derive_counts *bj_derive_counts(const struct bj_derive *d);
 
 /* Append the metric of refused final records, by host. */
 void bj_derive_refused_page(const struct bj_derive *d, struct bj_buf *out);
+
+/* Store the zone, and move the sums of all jobs from the days of the former
+ * zone to its own, in one transaction.  Sums of jobs that were removed stay on
+ * their days.  name "": that of the store, or, if it has none, of this machine.
+ * Call it before anything else writes sums.  *ret_changed: the zone is another
+ * one than before. */
+int bj_site_zone_set(struct bj_store *s, const char *name, bool *ret_changed,
+                     struct bj_err *err);
 
 #endif

@@ -2,7 +2,9 @@
 #ifndef BJ_STATSDB_MEASURE_MEASURE_IMPL_H
 #define BJ_STATSDB_MEASURE_MEASURE_IMPL_H
 
-#include "statsdb/derive/derive_impl.h"
+#include "statsdb/derive/grams.h"
+#include "statsdb/derive/parts.h"
+#include "statsdb/derive/use.h"
 #include "statsdb/measure/measure.h"
 #include "statsdb/tables/dict.h"
 #include "store/db.h"
@@ -81,32 +83,7 @@ struct bj_measure {
     struct bj_measure_batch batch;
 };
 
-/* measure_batch.c: choose the jobs of the next batch. Returns their number or
- * an error. */
-int bj_measure_choose(struct bj_measure *m, int64_t now_sec,
-                      struct bj_err *err);
-
 /* measure_query.c: send all queries for the batch. */
 int bj_measure_query(struct bj_measure *m, struct bj_err *err);
-
-/* Free what the queries for a job returned. */
-void bj_measure_job_free(struct bj_measure_job *j);
-
-/* measure_course.c: what nodes and GPUs used, and the values of
- * BJ_USE_IDLE_START to BJ_USE_MEM_STEADY, of the jobs of the batch that were
- * found. */
-int bj_measure_course(struct bj_measure *m, struct bj_err *err);
-
-/* measure_text.c: replace the placeholders of a query. */
-void bj_measure_expand(const struct bj_measure *m, const char *text,
-                       struct bj_buf *out);
-
-/* Can the CPUs be computed at all times of the batch's range?  The first rate
- * must not include samples of another run. */
-bool bj_measure_has_rates(const struct bj_measure *m);
-
-/* Find the job with that id; NULL: not in the batch. */
-struct bj_measure_job *bj_measure_find(struct bj_measure_batch *b,
-                                       struct bj_slice id);
 
 #endif

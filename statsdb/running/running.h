@@ -38,4 +38,19 @@ int bj_running_round(struct bj_running *r, struct bj_err *err);
 /* Append metrics: counters of each cluster, and the findings. */
 void bj_running_page(struct bj_running *r, struct bj_buf *out);
 
+/* The state of an action, in the order of "escalate". */
+enum bj_action_state {
+    BJ_ACTION_DRY,     /* only recorded */
+    BJ_ACTION_WAITING, /* a warning that has not been sent yet */
+    BJ_ACTION_DOING,   /* a command is running, or was running when the program
+                          ended */
+    BJ_ACTION_DONE,    /* the warning was sent, the job was cancelled */
+    BJ_ACTION_FAILED,
+    BJ_ACTION_STATES
+};
+
+/* The names of states in the store; an unknown name is BJ_ACTION_FAILED. */
+extern const char *const bj_action_states[BJ_ACTION_STATES];
+enum bj_action_state bj_action_state(struct bj_slice name);
+
 #endif

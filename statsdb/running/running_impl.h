@@ -101,19 +101,6 @@ void bj_running_facts(const struct bj_running_job *j, uint32_t window_sec,
                       int64_t grace_sec, int64_t now_sec,
                       double fact[BJ_FACT_COUNT]);
 
-/* --- running_parts.c ------------------------------------------------------ */
-
-/* Replace the placeholders of a query. */
-void bj_running_expand(const struct bj_running_cluster *c, uint32_t window_sec,
-                       int64_t oldest_sec, const char *text,
-                       struct bj_buf *out);
-
-/* Query what each node and GPU of the jobs used in a window.  now: also their
- * memory, and which of them are idle. */
-int bj_running_parts(struct bj_running_cluster *c, struct bj_running_jobs *jobs,
-                     uint32_t window_sec, bool now, int64_t now_sec,
-                     struct bj_err *err);
-
 /* --- running_write.c -------------------------------------------------------
  */
 
@@ -133,31 +120,12 @@ int bj_running_write(struct bj_running *r, const struct bj_running_cluster *c,
                      const struct bj_running_jobs *jobs, bool evaluated,
                      int64_t now_sec, struct bj_err *err);
 
-/* --- running_act.c -------------------------------------------------------- */
+/* --- running.c ------------------------------------------------------------ */
 
 /* Perform the actions of the findings' rules: warn and cancel. */
 int bj_running_act(struct bj_running *r, struct bj_running_cluster *c,
                    const struct bj_running_jobs *jobs, int64_t now_sec,
                    struct bj_err *err);
-
-/* Mark commands as failed that were running when the program ended. */
-int bj_running_act_start(struct bj_running *r, struct bj_err *err);
-
-/* --- escalation ---*/
-
-/* Decides when a rule warns about a running job or cancels it ("escalate" in
- * rules: docs/derived.md).  Uses neither clock nor store. */
-
-/* The state of an action, in the order of "escalate". */
-enum bj_action_state {
-    BJ_ACTION_DRY,     /* only recorded */
-    BJ_ACTION_WAITING, /* a warning that has not been sent yet */
-    BJ_ACTION_DOING,   /* a command is running, or was running when the program
-                          ended */
-    BJ_ACTION_DONE,    /* the warning was sent, the job was cancelled */
-    BJ_ACTION_FAILED,
-    BJ_ACTION_STATES
-};
 
 /* A finding that the job has had in every evaluation since since_sec. */
 struct bj_escalation {
@@ -169,13 +137,11 @@ struct bj_escalation {
     int64_t last_sec;                /* when that action got its state */
 };
 
-/* Return the number of the action that is due, or -1.  A job is cancelled only
+/* When a rule warns about a running job or cancels it ("escalate" in rules:
+ * docs/derived.md), without clock and store: the number of the action that is
+ * due, or -1.  A job is cancelled only
  * if its warning was sent and the time in the rule has passed since then. A
  * warning that failed, or that a dry run did not send, does not count. */
 int bj_escalation_next(const struct bj_escalation *e);
-
-/* The names of states in the store; an unknown name is BJ_ACTION_FAILED. */
-extern const char *const bj_action_states[BJ_ACTION_STATES];
-enum bj_action_state bj_action_state(struct bj_slice name);
 
 #endif

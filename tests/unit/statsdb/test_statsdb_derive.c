@@ -2,7 +2,7 @@
  * findings and their daily sums. Expected values were computed by hand. */
 #include "tests/unit/statsdb/test_statsdb_derive.h"
 
-#include "statsdb/derive/derive_zone.h"
+#include "statsdb/derive/derive.h"
 #include "statsdb/tables/retention.h"
 #include "statsdb/tables/site_zone.h"
 

@@ -138,29 +138,52 @@ static int read_times(struct job_list *a)
     return 0;
 }
 
-/* The values of a row, in the order of its columns. */
-static const struct {
-    const char *sql;
-    bool time;
-} columns[] = {
-    {"j.display_id", false},
-    {"(SELECT name FROM partition WHERE id = j.partition)", false},
-    {"(SELECT name FROM account WHERE id = j.account)", false},
-    {"o.grp", false},
-    {"o.gid", false},
-    {"(SELECT name FROM user WHERE id = j.user)", false},
-    {"o.uid", false},
-    {"nullif(" BJ_SQL_SUBMIT ", 0)", true},
-    {"j.start", true},
-    {"j.\"end\"", true},
-    {"j.elapsed", false},
-    {"j.exit_code || ':' || coalesce(j.exit_signal, 0)", false},
-    {"(SELECT text FROM word WHERE id = j.state_raw)", false},
-    {"j.nodes", false},
-    {"(SELECT text FROM hosts WHERE id = j.hosts)", false},
+/* The values of a row, in the order of its columns; UUID and the list of nodes
+ * are made from them. */
+enum {
+    ORIGINAL_ID,
+    ORIGINAL_PARTITION,
+    ORIGINAL_ACCOUNT,
+    ORIGINAL_GROUP,
+    ORIGINAL_GID,
+    ORIGINAL_USER,
+    ORIGINAL_UID,
+    ORIGINAL_SUBMIT,
+    ORIGINAL_START,
+    ORIGINAL_END,
+    ORIGINAL_ELAPSED,
+    ORIGINAL_EXIT,
+    ORIGINAL_STATE,
+    ORIGINAL_NODES,
+    ORIGINAL_HOSTS,
+    COLUMNS
 };
 
-enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+static const struct {
+    const char *sql;
+    bool time; /* "Unknown" if it is not known */
+} columns[COLUMNS] = {
+    [ORIGINAL_ID] = {"j.display_id", false},
+    [ORIGINAL_PARTITION] = {"(SELECT name FROM partition WHERE id ="
+                            " j.partition)",
+                            false},
+    [ORIGINAL_ACCOUNT] = {"(SELECT name FROM account WHERE id = j.account)",
+                          false},
+    [ORIGINAL_GROUP] = {"o.grp", false},
+    [ORIGINAL_GID] = {"o.gid", false},
+    [ORIGINAL_USER] = {"(SELECT name FROM user WHERE id = j.user)", false},
+    [ORIGINAL_UID] = {"o.uid", false},
+    [ORIGINAL_SUBMIT] = {"nullif(" BJ_SQL_SUBMIT ", 0)", true},
+    [ORIGINAL_START] = {"j.start", true},
+    [ORIGINAL_END] = {"j.\"end\"", true},
+    [ORIGINAL_ELAPSED] = {"j.elapsed", false},
+    [ORIGINAL_EXIT] = {"j.exit_code || ':' || coalesce(j.exit_signal, 0)",
+                       false},
+    [ORIGINAL_STATE] = {"(SELECT text FROM word WHERE id = j.state_raw)",
+                        false},
+    [ORIGINAL_NODES] = {"j.nodes", false},
+    [ORIGINAL_HOSTS] = {"(SELECT text FROM hosts WHERE id = j.hosts)", false},
+};
 
 /* The original writes local times without a zone. */
 static void select_columns(struct bj_query *q, bool strict)
@@ -211,19 +234,20 @@ static struct bj_slice original_text_of(struct bj_st *st, int col)
 static void original_put_row(struct bj_rows *rows, struct bj_st *st)
 {
     struct bj_buf uuid = {0}, elapsed = {0}, hosts = {0};
-    struct bj_slice nodelist = original_text_of(st, 14);
-    int64_t sec = bj_st_get_i64(st, 10);
-    bj_original_uuid(original_text_of(st, 0), original_text_of(st, 6),
-                     original_text_of(st, 2), nodelist, &uuid);
+    struct bj_slice nodelist = original_text_of(st, ORIGINAL_HOSTS);
+    int64_t sec = bj_st_get_i64(st, ORIGINAL_ELAPSED);
+    bj_original_uuid(original_text_of(st, ORIGINAL_ID),
+                     original_text_of(st, ORIGINAL_UID),
+                     original_text_of(st, ORIGINAL_ACCOUNT), nodelist, &uuid);
     bj_original_elapsed(sec < 0 ? 0 : (uint64_t)sec, &elapsed);
     bj_buf_put(&hosts, "", 0);
     bj_original_hosts(nodelist, &hosts);
     bj_row_begin(rows);
-    bj_put_text(rows, original_text_of(st, 0));
+    bj_put_text(rows, original_text_of(st, ORIGINAL_ID));
     bj_put_text(rows, (struct bj_slice){uuid.p ? uuid.p : "", uuid.len});
     for (int i = 1; i < COLUMNS; i++) {
-        bool unknown = i >= 7 && i <= 9 && !bj_st_get_text(st, i).p;
-        if (i == 10)
+        bool unknown = columns[i].time && !bj_st_get_text(st, i).p;
+        if (i == ORIGINAL_ELAPSED)
             bj_put_text(rows, (struct bj_slice){elapsed.p ? elapsed.p : "",
                                                 elapsed.len});
         else

@@ -45,15 +45,14 @@ struct bj_petricore {
     struct bj_slice tres; /* allocated, as the scheduler writes it */
 };
 
-static const char *const numbers_sql[] = {
-    "SELECT u.threads_peak, u.open_fds_peak, u.scratch_files_peak, ifnull(",
-    SUM("n.cpu_system_usec"),
-    ", j.cpu_system_usec), ",
-    SUM("n.io_read_operations"),
-    ", ",
-    SUM("n.io_write_operations"),
-    ", (SELECT text FROM tres WHERE id = j.tres_allocated) FROM job AS j LEFT "
-    "JOIN job_use AS u ON u.job = j.id WHERE j.id = ",
+static const char *const numbers_sql[BJ_PETRICORE_NUMBERS] = {
+    [BJ_PETRICORE_THREADS] = "u.threads_peak",
+    [BJ_PETRICORE_OPEN] = "u.open_fds_peak",
+    [BJ_PETRICORE_SCRATCH] = "u.scratch_files_peak",
+    [BJ_PETRICORE_SYSTEM_USEC] =
+        "coalesce(" SUM("n.cpu_system_usec") ", j.cpu_system_usec)",
+    [BJ_PETRICORE_READS] = SUM("n.io_read_operations"),
+    [BJ_PETRICORE_WRITES] = SUM("n.io_write_operations"),
 };
 
 static int read_numbers(struct bj_call *c, int64_t job, struct bj_arena *arena,
@@ -61,8 +60,13 @@ static int read_numbers(struct bj_call *c, int64_t job, struct bj_arena *arena,
 {
     struct bj_query q = {0};
     struct bj_st *st = NULL;
-    for (size_t i = 0; i < sizeof(numbers_sql) / sizeof(numbers_sql[0]); i++)
+    for (int i = 0; i < BJ_PETRICORE_NUMBERS; i++) {
+        bj_query_sql(&q, i == 0 ? "SELECT " : ", ");
         bj_query_sql(&q, numbers_sql[i]);
+    }
+    bj_query_sql(&q, ", (SELECT text FROM tres WHERE id = j.tres_allocated) AS"
+                     " tres FROM job AS j LEFT JOIN job_use AS u ON u.job ="
+                     " j.id WHERE j.id = ");
     bj_query_int(&q, job);
     int r = bj_query_open(&q, c->reader, &st, &c->err);
     if (r == 0)
@@ -70,8 +74,7 @@ static int read_numbers(struct bj_call *c, int64_t job, struct bj_arena *arena,
     for (int i = 0; r > 0 && i < BJ_PETRICORE_NUMBERS; i++)
         ret->number[i] = bj_st_get_i64(st, i);
     if (r > 0)
-        ret->tres =
-            bj_arena_copy(arena, bj_st_get_text(st, BJ_PETRICORE_NUMBERS));
+        ret->tres = bj_arena_copy(arena, bj_st_text(st, "tres"));
     bj_query_free(&q);
     return r < 0 ? r : 0;
 }

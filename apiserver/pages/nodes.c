@@ -92,26 +92,27 @@ static int nodes_read_jobs(struct bj_call *c, const struct bj_params *p,
         r = bj_query_between(&q, c, "j.at", &time);
     bj_query_sql(
         &q, " GROUP BY j.hosts, j.user) SELECT (SELECT name FROM host WHERE id"
-            " = o.host), sum(n), sum(f), sum(nf), count(DISTINCT CASE WHEN f >"
-            " 0 THEN per.user END) FROM per CROSS JOIN hosts_host AS o WHERE"
+            " = o.host) AS name, sum(n) AS jobs, sum(f) AS failed, sum(nf) AS"
+            " node_failed, count(DISTINCT CASE WHEN f > 0 THEN per.user END)"
+            " AS users_failed FROM per CROSS JOIN hosts_host AS o WHERE"
             " o.hosts = per.hosts");
     if (node.n > 0) {
         bj_query_sql(&q, " AND o.host = (SELECT id FROM host WHERE name = ");
         bj_query_text(&q, node);
         bj_query_sql(&q, ")");
     }
-    bj_query_sql(&q, " GROUP BY o.host ORDER BY 1");
+    bj_query_sql(&q, " GROUP BY o.host ORDER BY name");
     if (r == 0)
         r = bj_query_open(&q, c->reader, &st, &c->err);
     while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
-        struct bj_node *v = nodes_get(n, bj_st_get_text(st, 0));
+        struct bj_node *v = nodes_get(n, bj_st_text(st, "name"));
         r = v ? 0 : bj_err_set(&c->err, -ENOMEM, "nodes");
         if (!v)
             break;
-        v->jobs = bj_st_get_i64(st, 1);
-        v->failed = bj_st_get_i64(st, 2);
-        v->node_failed = bj_st_get_i64(st, 3);
-        v->users_failed = bj_st_get_i64(st, 4);
+        v->jobs = bj_st_i64(st, "jobs");
+        v->failed = bj_st_i64(st, "failed");
+        v->node_failed = bj_st_i64(st, "node_failed");
+        v->users_failed = bj_st_i64(st, "users_failed");
     }
     bj_query_free(&q);
     return r;
@@ -185,8 +186,9 @@ static int nodes_judge(struct slow_nodes *w)
 
 static void nodes_slow_query(struct bj_query *q, int64_t from)
 {
-    bj_query_sql(q, "SELECT j.id, r.host, j.user, r.cpu_usec, r.cpus,"
-                    " r.\"end\" - r.start FROM job AS j CROSS JOIN node_record"
+    bj_query_sql(q, "SELECT j.id AS job, r.host AS host, j.user AS user,"
+                    " r.cpu_usec AS cpu_usec, r.cpus AS cpus, r.\"end\" -"
+                    " r.start AS sec FROM job AS j CROSS JOIN node_record"
                     " AS r WHERE r.cluster = j.cluster AND r.jobid = j.jobid"
                     " AND r.\"end\" BETWEEN j.\"end\" - 3600 AND j.\"end\" +"
                     " 3600 AND r.start > 0 AND r.cpu_usec IS NOT NULL AND"
@@ -204,20 +206,20 @@ static int nodes_slow_rows(struct bj_call *c, struct bj_st *st,
     int64_t job = BJ_SQL_NULL;
     int r;
     while ((r = bj_st_row(st, &c->err)) > 0) {
-        const int64_t sec = bj_st_get_i64(st, 5);
+        const int64_t sec = bj_st_i64(st, "sec"), now = bj_st_i64(st, "job");
         r = 0;
-        if (bj_st_get_i64(st, 0) != job)
+        if (now != job)
             r = nodes_judge(w);
-        job = bj_st_get_i64(st, 0);
+        job = now;
         if (r == 0 && !BJ_GROW(w->record, w->records + 1, w->record_room))
             r = -ENOMEM;
         if (r != 0)
             return bj_err_set(&c->err, r, "nodes");
         if (sec > 0)
-            w->record[w->records++] = (struct on_node){
-                bj_st_get_i64(st, 1), bj_st_get_i64(st, 2),
-                (double)bj_st_get_i64(st, 3) / 1e6 /
-                    (double)bj_st_get_i64(st, 4) / (double)sec};
+            w->record[w->records++] =
+                (struct on_node){bj_st_i64(st, "host"), bj_st_i64(st, "user"),
+                                 bj_st_f64(st, "cpu_usec") / 1e6 /
+                                     bj_st_f64(st, "cpus") / (double)sec};
     }
     return r == 0 && nodes_judge(w) < 0 ? bj_err_set(&c->err, -ENOMEM, "nodes")
                                         : r;

@@ -110,25 +110,29 @@ static int home_read_open(struct bj_call *c, bool mine, struct home_open *ret)
 {
     struct bj_query q = {0};
     struct bj_st *st = NULL;
-    bj_query_sql(&q, "SELECT j.state, count(*), sum(j.cpus), sum(j.gpus), "
-                     "(SELECT text FROM word WHERE id = j.reason) FROM "
-                     "job AS j "
-                     "WHERE j.\"end\" IS NULL AND j.state IN (1, 2)");
+    bj_query_sql(&q,
+                 "SELECT j.state AS state, count(*) AS jobs, sum(j.cpus) AS "
+                 "cpus, sum(j.gpus) AS gpus, (SELECT text FROM word "
+                 "WHERE id = j.reason) AS why FROM "
+                 "job AS j "
+                 "WHERE j.\"end\" IS NULL AND j.state IN (1, 2)");
     int r = bj_query_visible(&q, c, mine, "j");
-    bj_query_sql(&q, " GROUP BY 1, 5");
+    bj_query_sql(&q, " GROUP BY j.state, j.reason");
     if (r == 0)
         r = bj_query_open(&q, c->reader, &st, &c->err);
     while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
-        const int64_t n = bj_st_get_i64(st, 1);
-        const bool runs = bj_st_get_i64(st, 0) == BJ_STATE_RUNNING;
+        const int64_t n = bj_st_i64(st, "jobs");
+        const bool runs = bj_st_i64(st, "state") == BJ_STATE_RUNNING;
+        const int64_t cpus = bj_st_i64(st, "cpus");
+        const int64_t gpus = bj_st_i64(st, "gpus");
         r = 0;
         ret->running += runs ? n : 0;
         ret->pending += runs ? 0 : n;
-        if (runs && bj_st_get_i64(st, 2) != BJ_SQL_NULL)
-            ret->cpus += bj_st_get_i64(st, 2);
-        if (runs && bj_st_get_i64(st, 3) != BJ_SQL_NULL)
-            ret->gpus += bj_st_get_i64(st, 3);
-        if (!runs && bj_reason_is_final(bj_st_get_text(st, 4)))
+        if (runs && cpus != BJ_SQL_NULL)
+            ret->cpus += cpus;
+        if (runs && gpus != BJ_SQL_NULL)
+            ret->gpus += gpus;
+        if (!runs && bj_reason_is_final(bj_st_text(st, "why")))
             ret->final += n;
     }
     bj_query_free(&q);
@@ -366,7 +370,7 @@ static int home_runs(struct bj_call *c, int64_t name, int64_t *ret)
     const struct bj_filter_time time = {c->now_sec - DAYS * DAY, c->now_sec, 0};
     struct bj_query q = {.time = &time};
     struct bj_st *st = NULL;
-    bj_query_sql(&q, "SELECT count(*) FROM job AS j WHERE +j.name ");
+    bj_query_sql(&q, "SELECT count(*) AS jobs FROM job AS j WHERE +j.name ");
     if (name == BJ_SQL_NULL) {
         bj_query_sql(&q, "IS NULL");
     } else {
@@ -379,7 +383,7 @@ static int home_runs(struct bj_call *c, int64_t name, int64_t *ret)
     if (r == 0)
         r = bj_query_open(&q, c->reader, &st, &c->err);
     if (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
-        *ret = bj_st_get_i64(st, 0);
+        *ret = bj_st_i64(st, "jobs");
         r = 0;
     }
     bj_query_free(&q);
@@ -519,19 +523,19 @@ static int home_waiting(struct bj_call *c)
     struct bj_st *st = NULL;
     unsigned n = 0;
     char count[BJ_AMOUNT_COUNT];
-    bj_query_sql(&q, "SELECT (SELECT text FROM word WHERE id = j.reason), "
-                     "count(*), min(coalesce(j.eligible, nullif(j.submit, "
-                     "0))) FROM job AS j "
+    bj_query_sql(&q, "SELECT (SELECT text FROM word WHERE id = j.reason) AS "
+                     "why, count(*) AS jobs, min(coalesce(j.eligible, "
+                     "nullif(j.submit, 0))) AS since FROM job AS j "
                      "WHERE j.\"end\" IS NULL AND j.state = 1");
     int r = bj_query_visible(&q, c, true, "j");
-    bj_query_sql(&q, " GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 10");
+    bj_query_sql(&q, " GROUP BY j.reason ORDER BY jobs DESC, why LIMIT 10");
     if (r == 0)
         r = bj_query_open(&q, c->reader, &st, &c->err);
     bj_widget_card(b, "Waiting", "queue", "Queue");
     while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
-        const struct bj_slice reason = bj_st_get_text(st, 0);
+        const struct bj_slice reason = bj_st_text(st, "why");
         const char *text = bj_reason_text(reason);
-        const int64_t since = bj_st_get_i64(st, 2);
+        const int64_t since = bj_st_i64(st, "since");
         r = 0;
         if (n++ == 0)
             bj_local_html_str(
@@ -544,7 +548,7 @@ static int home_waiting(struct bj_call *c)
                         : reason.n > 0 ? reason
                                        : bj_slice_str(bj_local("not known")));
         bj_buf_printf(b, "</bdi></td><td class=\"n\">%s</td><td class=\"n\">",
-                      bj_amount_count(count, bj_st_get_i64(st, 1)));
+                      bj_amount_count(count, bj_st_i64(st, "jobs")));
         if (since != BJ_SQL_NULL && since <= c->now_sec)
             bj_show_seconds(b, c->now_sec - since);
         bj_buf_str(b, "</td></tr>\n");
@@ -823,7 +827,7 @@ static int home_wasters(struct bj_call *c, const char *const *columns,
 static void home_put_cluster(struct bj_call *c, struct bj_st *st)
 {
     struct bj_buf *b = &c->reply->body;
-    const int64_t upto = bj_st_get_i64(st, 1);
+    const int64_t upto = bj_st_i64(st, "upto");
     const int64_t age = upto == BJ_SQL_NULL ? BJ_SQL_NULL : c->now_sec - upto;
     bj_buf_str(b, "<li>");
     bj_widget_mark(b,
@@ -832,7 +836,7 @@ static void home_put_cluster(struct bj_call *c, struct bj_st *st)
                                       : BJ_LOOK_OK,
                    bj_slice_str(bj_local("Accounting")));
     bj_buf_str(b, "<span><bdi>");
-    bj_html_text(b, bj_st_get_text(st, 0));
+    bj_html_text(b, bj_st_text(st, "name"));
     bj_buf_str(b, "</bdi>: ");
     if (age == BJ_SQL_NULL) {
         bj_local_html_str(b, "{it is not known up to when it is complete}");
@@ -853,9 +857,10 @@ static int home_complete(struct bj_call *c)
     int64_t refused = 0;
     bj_widget_card(b, "Is the data complete?", NULL, NULL);
     bj_buf_str(b, "<ul class=\"todo\">");
-    bj_query_sql(&q, "SELECT c.name, max(v.to_sec) FROM cluster AS c LEFT JOIN "
-                     "covered AS v ON v.cluster = c.name GROUP BY c.id, c.name "
-                     "ORDER BY 1");
+    bj_query_sql(&q,
+                 "SELECT c.name AS name, max(v.to_sec) AS upto FROM cluster "
+                 "AS c LEFT JOIN covered AS v ON v.cluster = c.name GROUP "
+                 "BY c.id, c.name ORDER BY name");
     int r = bj_query_open(&q, c->reader, &st, &c->err);
     while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
         r = 0;
@@ -863,11 +868,11 @@ static int home_complete(struct bj_call *c)
     }
     bj_query_free(&q);
     q = (struct bj_query){.named = true};
-    bj_query_sql(&q, "SELECT count(*) FROM record_refused");
+    bj_query_sql(&q, "SELECT count(*) AS records FROM record_refused");
     if (r == 0)
         r = bj_query_open(&q, c->reader, &st, &c->err);
     if (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
-        refused = bj_st_get_i64(st, 0);
+        refused = bj_st_i64(st, "records");
         r = 0;
     }
     bj_query_free(&q);

@@ -53,17 +53,18 @@ static int read_reasons(struct bj_call *c, const struct bj_params *p,
 {
     struct bj_query q = {.named = true};
     struct bj_st *st = NULL;
-    bj_query_sql(&q, "SELECT j.reason, count(*), min(coalesce(j.eligible,"
-                     " nullif(j.submit, 0))) FROM job AS j");
+    bj_query_sql(&q, "SELECT j.reason AS reason, count(*) AS jobs,"
+                     " min(coalesce(j.eligible, nullif(j.submit, 0))) AS since"
+                     " FROM job AS j");
     queue_put_waiting(&q);
     int r = bj_query_scope(&q, c, p, "j");
     bj_query_sql(&q, " GROUP BY j.reason ORDER BY count(*) DESC, j.reason");
     if (r == 0)
         r = bj_query_open(&q, c->reader, &st, &c->err);
     while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
-        struct reason one = {.id = bj_st_get_i64(st, 0),
-                             .jobs = bj_st_get_i64(st, 1),
-                             .since = bj_st_get_i64(st, 2)};
+        struct reason one = {.id = bj_st_i64(st, "reason"),
+                             .jobs = bj_st_i64(st, "jobs"),
+                             .since = bj_st_i64(st, "since")};
         struct bj_slice text = {NULL, 0};
         r = one.id == BJ_SQL_NULL
                 ? 0
@@ -135,14 +136,14 @@ static void put_never_job(struct bj_call *c, struct bj_st *st,
                           struct bj_slice reason)
 {
     struct bj_buf *b = &c->reply->body, key = {0};
-    const struct bj_slice cluster = bj_st_get_text(st, 0);
-    const struct bj_slice id = bj_st_get_text(st, 1);
-    const struct bj_slice name = bj_st_get_text(st, 3);
+    const struct bj_slice cluster = bj_st_text(st, "cluster");
+    const struct bj_slice id = bj_st_text(st, "jobid");
+    const struct bj_slice name = bj_st_text(st, "name");
     const char *sentence = bj_reason_text(reason);
     bj_buf_slice(&key, cluster);
     bj_buf_str(&key, ":");
     bj_buf_slice(&key, id);
-    bj_buf_printf(&key, ":%lld", (long long)bj_st_get_i64(st, 2));
+    bj_buf_printf(&key, ":%lld", (long long)bj_st_i64(st, "submit"));
     bj_buf_str(b, "<li><span><a href=\"jobs/");
     bj_url_text(b, (struct bj_slice){key.p, key.len});
     bj_buf_str(b, "\"><bdi>");
@@ -161,9 +162,10 @@ static void put_never_job(struct bj_call *c, struct bj_st *st,
 static void never_query(struct bj_query *q, const struct reasons *w)
 {
     bool any = false;
-    bj_query_sql(q, "SELECT (SELECT name FROM cluster WHERE id = j.cluster),"
-                    " CAST(j.jobid AS TEXT), j.submit, (SELECT text FROM"
-                    " jobname WHERE id = j.name), j.reason FROM job AS j");
+    bj_query_sql(q, "SELECT (SELECT name FROM cluster WHERE id = j.cluster) AS"
+                    " cluster, CAST(j.jobid AS TEXT) AS jobid, j.submit AS"
+                    " submit, (SELECT text FROM jobname WHERE id = j.name) AS"
+                    " name, j.reason AS reason FROM job AS j");
     queue_put_waiting(q);
     bj_query_sql(q, " AND j.reason IN (");
     for (size_t i = 0; i < w->n; i++)
@@ -206,7 +208,7 @@ static int put_never(struct bj_call *c, const struct bj_params *p,
     while (r == 0 && (r = bj_st_row(st, &c->err)) > 0) {
         struct bj_slice reason;
         r = bj_words_text(c->worker->words, c->reader, BJ_WORD_OTHER,
-                          bj_st_get_i64(st, 4), &reason, &c->err);
+                          bj_st_i64(st, "reason"), &reason, &c->err);
         if (r == 0)
             put_never_job(c, st, reason);
     }
@@ -278,8 +280,9 @@ static int read_waits(struct bj_call *c, const struct bj_params *p,
     const struct bj_filter_time time = {c->now_sec - DAYS * DAY, c->now_sec, 0};
     struct bj_query q = {.time = &time};
     struct bj_st *st = NULL;
-    bj_query_sql(&q, "SELECT j.partition, j.account, j.user, j.start -"
-                     " coalesce(j.eligible, nullif(j.submit, 0)) FROM job AS j"
+    bj_query_sql(&q, "SELECT j.partition AS partition, j.account AS account,"
+                     " j.user AS user, j.start - coalesce(j.eligible,"
+                     " nullif(j.submit, 0)) AS sec FROM job AS j"
                      " WHERE j.start IS NOT NULL");
     int r = bj_query_scope(&q, c, p, "j");
     if (r == 0)
@@ -292,8 +295,8 @@ static int read_waits(struct bj_call *c, const struct bj_params *p,
         struct wait *to = &w->v[w->n];
         r = 0;
         for (int i = 0; i < BYS; i++)
-            to->ids[i] = bj_st_get_i64(st, i);
-        const int64_t sec = bj_st_get_i64(st, BYS);
+            to->ids[i] = bj_st_i64(st, bys[i].parameter);
+        const int64_t sec = bj_st_i64(st, "sec");
         if (sec == BJ_SQL_NULL)
             continue;
         to->sec = sec > 0 ? sec : 0;

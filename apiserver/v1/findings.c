@@ -272,14 +272,15 @@ static int findings_pick(struct bj_call *c, struct items *all)
 static void select_items(const struct items *all, struct bj_query *q)
 {
     bj_jobs_select_values(q, &all->k);
-    bj_query_sql(q, ", f.rule, CASE r.severity WHEN 'critical' THEN 2 WHEN"
-                    " 'warning' THEN 1 ELSE 0 END, CASE WHEN f.value BETWEEN 0"
-                    " AND 1e15 THEN CAST(f.value AS INTEGER) END, r.condition");
+    bj_query_sql(q,
+                 ", f.rule AS rule_id, CASE r.severity WHEN 'critical' THEN 2"
+                 " WHEN 'warning' THEN 1 ELSE 0 END AS rank, CASE WHEN"
+                 " f.value BETWEEN 0 AND 1e15 THEN CAST(f.value AS INTEGER)"
+                 " END AS known_value, r.condition AS rule_condition");
 }
 
 static int findings_add(struct bj_call *c, struct items *all, struct bj_st *st)
 {
-    const int behind = BJ_JOBS_FIRST + (int)all->k.values;
     int64_t number[BJ_ROW_KEYS], of[BJ_WASTED_COLUMNS];
     if (!BJ_GROW(all->item, all->n + 1, all->room))
         return bj_err_set(&c->err, -ENOMEM, "sort");
@@ -287,10 +288,10 @@ static int findings_add(struct bj_call *c, struct items *all, struct bj_st *st)
     for (unsigned i = 0; i < BJ_WASTED_COLUMNS; i++)
         of[i] = number[all->place[i]];
     all->item[all->n++] = (struct item){
-        bj_st_get_i64(st, behind + 1),
-        bj_wasted_cost(&all->prices, of, bj_st_get_text(st, behind + 3),
-                       bj_st_get_i64(st, behind + 2)),
-        bj_st_get_i64(st, 0), bj_st_get_i64(st, 1), bj_st_get_i64(st, behind)};
+        bj_st_i64(st, "rank"),
+        bj_wasted_cost(&all->prices, of, bj_st_text(st, "rule_condition"),
+                       bj_st_i64(st, "known_value")),
+        bj_st_get_i64(st, 0), bj_st_get_i64(st, 1), bj_st_i64(st, "rule_id")};
     return 0;
 }
 

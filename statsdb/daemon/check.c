@@ -146,9 +146,10 @@ int bj_check_config(const struct bj_statsdb_conf *conf, struct bj_err *err)
 int bj_check_seen(struct bj_db *db, const char *cluster, struct bj_err *err)
 {
     static const char sql[] =
-        "SELECT count(*), count(DISTINCT j.\"user\"), (SELECT max(name) FROM"
-        " cluster WHERE NOT EXISTS (SELECT 1 FROM cluster WHERE name = ?1)),"
-        " (SELECT max(u.name) FROM \"user\" AS u) FROM job AS j";
+        "SELECT count(*) AS jobs, count(DISTINCT j.\"user\") AS users, (SELECT"
+        " max(name) FROM cluster WHERE NOT EXISTS (SELECT 1 FROM cluster WHERE"
+        " name = ?1)) AS other, (SELECT max(u.name) FROM \"user\" AS u) AS"
+        " one FROM job AS j";
     struct bj_st *st;
     int r = bj_db_prepare(db, sql, &st, err);
     if (r < 0)
@@ -159,10 +160,10 @@ int bj_check_seen(struct bj_db *db, const char *cluster, struct bj_err *err)
         bj_st_finalize(st);
         return r;
     }
-    long long jobs = bj_st_get_i64(st, 0), users = bj_st_get_i64(st, 1);
+    long long jobs = bj_st_i64(st, "jobs"), users = bj_st_i64(st, "users");
     char other[65], user[65];
-    bj_text_clean(bj_st_get_text(st, 2), other, sizeof(other));
-    bj_text_clean(bj_st_get_text(st, 3), user, sizeof(user));
+    bj_text_clean(bj_st_text(st, "other"), other, sizeof(other));
+    bj_text_clean(bj_st_text(st, "one"), user, sizeof(user));
     bj_st_finalize(st);
     r = 0;
     if (other[0])

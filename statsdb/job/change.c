@@ -7,27 +7,15 @@
 #include <string.h>
 
 /* The values behind those of the columns. */
-enum {
-    CHANGE_JOB,
-    CHANGE_AT,
-    CHANGE_USER,
-    CHANGE_NAME,
-    CHANGE_RULE,
-    CHANGE_VALUE,
-    CHANGE_CONDITION,
-    CHANGE_SEVERITY,
-    CHANGE_USER_NAME,
-    CHANGE_JOB_NAME
-};
-
 static const char change_values[] =
-    ", j.id, j.at, j.user, j.name, r.name, CASE WHEN f.value BETWEEN 0 AND"
-    " 1e15 THEN CAST(f.value AS INTEGER) END, r.condition, r.severity,"
-    " (SELECT name FROM user WHERE id = j.user),"
-    " (SELECT text FROM jobname WHERE id = j.name)"
-    " FROM job AS j CROSS JOIN job_finding AS f CROSS JOIN finding_rule AS r"
-    " LEFT JOIN job_more AS m ON m.job = j.id" BJ_JOB_FROM_USE
-    " WHERE f.job = j.id AND r.id = f.rule";
+    ", j.id AS change_job, j.at AS change_at, j.user AS change_user, j.name AS"
+    " change_name, r.name AS change_rule, CASE WHEN f.value BETWEEN 0 AND 1e15"
+    " THEN CAST(f.value AS INTEGER) END AS change_value, r.condition AS"
+    " change_condition, r.severity AS change_severity, (SELECT name FROM user"
+    " WHERE id = j.user) AS change_user_name, (SELECT text FROM jobname WHERE"
+    " id = j.name) AS change_job_name FROM job AS j CROSS JOIN job_finding AS"
+    " f CROSS JOIN finding_rule AS r LEFT JOIN job_more AS m ON m.job ="
+    " j.id" BJ_JOB_FROM_USE " WHERE f.job = j.id AND r.id = f.rule";
 
 void bj_changes_free(struct bj_changes *c)
 {
@@ -61,38 +49,34 @@ static void change_add(int64_t *sum, int64_t v)
 }
 
 static void change_name(struct bj_changes *c, struct bj_change *ret,
-                        struct bj_st *st, int first, struct bj_slice rule)
+                        struct bj_st *st, struct bj_slice rule)
 {
     *ret = (struct bj_change){
-        .user = bj_st_get_i64(st, first + CHANGE_USER),
-        .name = bj_st_get_i64(st, first + CHANGE_NAME),
+        .user = bj_st_i64(st, "change_user"),
+        .name = bj_st_i64(st, "change_name"),
         .finding = bj_arena_copy(&c->arena, rule),
         .wasted = {BJ_SQL_NULL, BJ_SQL_NULL, BJ_SQL_NULL, BJ_SQL_NULL},
         .cost = BJ_SQL_NULL,
         .at = INT64_MIN};
-    ret->severity =
-        bj_arena_copy(&c->arena, bj_st_get_text(st, first + CHANGE_SEVERITY));
+    ret->severity = bj_arena_copy(&c->arena, bj_st_text(st, "change_severity"));
     ret->user_name =
-        bj_arena_copy(&c->arena, bj_st_get_text(st, first + CHANGE_USER_NAME));
-    ret->job_name =
-        bj_arena_copy(&c->arena, bj_st_get_text(st, first + CHANGE_JOB_NAME));
+        bj_arena_copy(&c->arena, bj_st_text(st, "change_user_name"));
+    ret->job_name = bj_arena_copy(&c->arena, bj_st_text(st, "change_job_name"));
 }
 
 /* Add the finding of a row as a change of one job. */
 static int change_take(struct bj_changes *c, struct bj_st *st,
                        struct bj_err *err)
 {
-    const int first = (int)c->picked.values;
-    const struct bj_slice rule = bj_st_get_text(st, first + CHANGE_RULE),
-                          condition =
-                              bj_st_get_text(st, first + CHANGE_CONDITION);
-    const int64_t value = bj_st_get_i64(st, first + CHANGE_VALUE);
+    const struct bj_slice rule = bj_st_text(st, "change_rule"),
+                          condition = bj_st_text(st, "change_condition");
+    const int64_t value = bj_st_i64(st, "change_value");
     int64_t number[BJ_ROW_KEYS], of[BJ_WASTED_COLUMNS];
     struct bj_paid wasted;
     if (!BJ_GROW(c->v, c->n + 1, c->room))
         return bj_err_set(err, -ENOMEM, "changes");
     struct bj_change *v = &c->v[c->n++];
-    change_name(c, v, st, first, rule);
+    change_name(c, v, st, rule);
     bj_picked_numbers(&c->picked, st, 0, number);
     for (unsigned i = 0; i < BJ_WASTED_COLUMNS; i++)
         of[i] = number[c->place[i]];
@@ -101,8 +85,8 @@ static int change_take(struct bj_changes *c, struct bj_st *st,
                                  wasted.memory_mib_sec, BJ_SQL_NULL};
     v->cost = bj_wasted_cost(&c->prices, of, condition, value);
     v->runs = 1;
-    v->at = bj_st_get_i64(st, first + CHANGE_AT);
-    v->newest = bj_st_get_i64(st, first + CHANGE_JOB);
+    v->at = bj_st_i64(st, "change_at");
+    v->newest = bj_st_i64(st, "change_job");
     return 0;
 }
 

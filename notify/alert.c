@@ -1,5 +1,6 @@
 /* Alerts, and their table in the store. */
 #include "base/array.h"
+#include "base/html.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "notify/notify_impl.h"
@@ -69,6 +70,43 @@ void bj_alert_set(struct bj_alerts *a, struct bj_alert *v,
               : (struct bj_slice){0};
 }
 
+/* --- texts -----------------------------------------------------------------
+ */
+
+void bj_alert_summary(const struct bj_alert *v, struct bj_buf *b)
+{
+    const struct bj_slice *f = v->field;
+    if (v->kind == BJ_ALERT_FINDING)
+        bj_buf_printf(b, "Job %.*s", (int)f[BJ_AF_JOBID].n, f[BJ_AF_JOBID].p);
+    else if (v->kind == BJ_ALERT_IMPORT)
+        bj_buf_printf(b, "Cluster %.*s", (int)f[BJ_AF_CLUSTER].n,
+                      f[BJ_AF_CLUSTER].p);
+    else
+        bj_buf_printf(b, "Node %.*s", (int)f[BJ_AF_NODE].n, f[BJ_AF_NODE].p);
+    if (f[BJ_AF_GPU].n > 0)
+        bj_buf_printf(b, ", GPU %.*s", (int)f[BJ_AF_GPU].n, f[BJ_AF_GPU].p);
+    if (f[BJ_AF_TASKS].n > 0)
+        bj_buf_printf(b, ", %.*s tasks", (int)f[BJ_AF_TASKS].n,
+                      f[BJ_AF_TASKS].p);
+    bj_buf_str(b, ": ");
+    bj_buf_slice(b, f[BJ_AF_TEXT]);
+}
+
+bool bj_alert_page(const struct bj_alert *v, const char *pages,
+                   struct bj_buf *b)
+{
+    const bool job = v->field[BJ_AF_PAGE].n > 0;
+    const struct bj_slice last =
+        job ? v->field[BJ_AF_PAGE] : v->field[BJ_AF_NODE];
+    if (!pages || !pages[0] || last.n == 0)
+        return false;
+    const size_t n = strlen(pages);
+    bj_buf_put(b, pages, pages[n - 1] == '/' ? n - 1 : n);
+    bj_buf_str(b, job ? "/jobs/" : "/nodes/");
+    bj_url_text(b, last);
+    return true;
+}
+
 /* --- one row ---------------------------------------------------------------
  */
 
@@ -106,9 +144,7 @@ static int alert_kind(struct bj_slice name)
     return kind;
 }
 
-/* Read a row with kind, since, ended and fields. */
-static int alert_of_row(struct bj_st *st, struct bj_alerts *a,
-                        struct bj_err *err)
+int bj_alert_of_row(struct bj_st *st, struct bj_alerts *a, struct bj_err *err)
 {
     const struct bj_json *doc = NULL;
     int r = bj_json_parse(&a->arena, bj_st_text(st, "fields"), "notify_alert",
@@ -132,19 +168,22 @@ static int alert_rows(struct bj_st *st, struct bj_alerts *ret,
 {
     int r;
     while ((r = bj_st_row(st, err)) > 0)
-        if ((r = alert_of_row(st, ret, err)) < 0)
+        if ((r = bj_alert_of_row(st, ret, err)) < 0)
             break;
     return r;
 }
 
-int bj_alerts_read(struct bj_store *s, struct bj_alerts *ret,
+int bj_alerts_read(struct bj_store *s, int64_t now_sec, struct bj_alerts *ret,
                    struct bj_err *err)
 {
     struct bj_st *st = NULL;
     int r = bj_db_prepare(bj_store_db(s),
                           "SELECT kind, since, ended, fields FROM"
-                          " notify_alert ORDER BY since, key",
+                          " notify_alert WHERE ended IS NULL OR ended >= ?1"
+                          " ORDER BY since, key",
                           &st, err);
+    if (r == 0)
+        bj_st_bind_i64(st, 1, now_sec - BJ_ALERT_KEPT_SEC);
     if (r == 0)
         r = alert_rows(st, ret, err);
     bj_st_finalize(st);
@@ -270,7 +309,7 @@ static int read_lasting(struct bj_store *s, struct bj_alerts *ret,
                           &st, err);
     size_t room = 0;
     while (r == 0 && (r = bj_st_row(st, err)) > 0) {
-        r = alert_of_row(st, ret, err);
+        r = bj_alert_of_row(st, ret, err);
         if (r == 0 && !BJ_GROW(*ret_seen, ret->n, room))
             r = bj_err_set(err, -ENOMEM, "alerts");
         if (r == 0)
@@ -329,12 +368,14 @@ static int alert_end_others(struct bj_store *s, struct bj_alerts *found,
  */
 
 /* An alert that begins again within the time for which it is kept is the same
- * one. */
+ * one, unless its end was an event. */
 static const char put_sql[] =
     "INSERT INTO notify_alert(key, kind, cluster, user, since, seen, fields)"
     " VALUES(:key, :kind, :cluster, :user, :since, :now, :fields)"
-    " ON CONFLICT(key) DO UPDATE SET user = :user, seen = :now, ended = NULL,"
-    " fields = :fields";
+    " ON CONFLICT(key) DO UPDATE SET since = CASE WHEN notify_alert.told = 2"
+    " THEN :since ELSE notify_alert.since END, told = CASE WHEN"
+    " notify_alert.told = 2 THEN NULL ELSE notify_alert.told END, user = :user,"
+    " seen = :now, ended = NULL, fields = :fields";
 
 static int alert_put(struct bj_st *st, const struct bj_alert *v,
                      struct bj_buf *key, struct bj_buf *json, int64_t now_sec,
@@ -372,8 +413,10 @@ static int alert_put_all(struct bj_store *s, const struct bj_alerts *found,
 static int alert_forget(struct bj_store *s, int64_t now_sec, struct bj_err *err)
 {
     struct bj_st *st = NULL;
-    int r = bj_db_prepare(
-        bj_store_db(s), "DELETE FROM notify_alert WHERE ended < ?1", &st, err);
+    int r = bj_db_prepare(bj_store_db(s),
+                          "DELETE FROM notify_alert WHERE ended < ?1 AND"
+                          " coalesce(told, 0) <> 1",
+                          &st, err);
     if (r < 0)
         return r;
     bj_st_bind_i64(st, 1, now_sec - BJ_ALERT_KEPT_SEC);

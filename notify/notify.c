@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct bj_notify {
     const struct bj_statsdb_conf *conf;
@@ -43,9 +44,15 @@ void bj_notify_print(const struct bj_statsdb_conf *conf)
     char shown[BJ_TARGET_SHOWN];
     for (size_t i = 0; i < conf->notify.targets; i++) {
         const struct bj_target_conf *t = &conf->notify.target[i];
+        char url[BJ_TARGET_URL_MAX];
+        struct bj_err err = {0};
         for (size_t k = 0; k < t->url.n; k++)
             printf("target %s: %s, %s\n", t->name, t->kind,
                    bj_target_show(t->url.v[k], false, shown));
+        if (t->url.n == 0 && bj_target_url(t, url, sizeof(url), &err) == 0)
+            printf("target %s: %s, %s\n", t->name, t->kind,
+                   bj_target_show(url, true, shown));
+        explicit_bzero(url, sizeof(url));
     }
 }
 
@@ -57,14 +64,38 @@ static int64_t notify_now(void)
 /* --- metrics ---------------------------------------------------------------
  */
 
-static void put_target_counter(const struct bj_notify *n, struct bj_buf *out,
-                               const char *name, const char *help, bool errors)
+static void put_targets(const struct bj_notify *n, struct bj_buf *out)
 {
-    bj_buf_printf(out, "# HELP %s %s\n# TYPE %s counter\n", name, help, name);
-    for (size_t i = 0; i < n->targets; i++)
-        bj_buf_printf(out, "%s{target=\"%s\"} %" PRIu64 "\n", name,
-                      n->target[i].conf->name,
-                      errors ? n->target[i].errors : n->target[i].requests);
+    static const struct {
+        const char *name, *type, *help;
+        size_t off;
+        bool queue; /* only of targets with messages */
+    } rows[] = {
+#define OF(member) offsetof(struct bj_target, member)
+        {"batchjob_stats_notify_requests_total", "counter",
+         "Requests to targets of notifications.", OF(requests), false},
+        {"batchjob_stats_notify_errors_total", "counter",
+         "Requests to targets of notifications that failed.", OF(errors),
+         false},
+        {"batchjob_stats_notify_waiting", "gauge",
+         "Events and messages that wait for a target.", OF(waiting), true},
+        {"batchjob_stats_notify_lost_total", "counter",
+         "Messages that a target refused, or that waited for a day.", OF(lost),
+         true},
+#undef OF
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        bj_buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", rows[i].name,
+                      rows[i].help, rows[i].name, rows[i].type);
+        for (size_t k = 0; k < n->targets; k++) {
+            const struct bj_target *t = &n->target[k];
+            uint64_t v;
+            memcpy(&v, (const char *)t + rows[i].off, sizeof(v));
+            if (t->form || !rows[i].queue)
+                bj_buf_printf(out, "%s{target=\"%s\"} %" PRIu64 "\n",
+                              rows[i].name, t->conf->name, v);
+        }
+    }
 }
 
 static void make_page(struct bj_notify *n, const struct bj_alerts *alerts)
@@ -79,11 +110,7 @@ static void make_page(struct bj_notify *n, const struct bj_alerts *alerts)
     for (int i = 0; i < BJ_ALERT_KINDS; i++)
         bj_buf_printf(&page, "%s{kind=\"%s\"} %" PRIu64 "\n", name,
                       bj_alert_kinds[i], lasting[i]);
-    put_target_counter(n, &page, "batchjob_stats_notify_requests_total",
-                       "Requests to targets of notifications.", false);
-    put_target_counter(n, &page, "batchjob_stats_notify_errors_total",
-                       "Requests to targets of notifications that failed.",
-                       true);
+    put_targets(n, &page);
     pthread_mutex_lock(&n->lock);
     struct bj_buf was = n->page;
     n->page = page;
@@ -116,10 +143,19 @@ int bj_notify_round(struct bj_notify *n, struct bj_err *err)
     if (r == 0)
         r = bj_alerts_write(n->store, &found, n->known, n->clusters, now, err);
     if (r == 0)
-        r = bj_alerts_read(n->store, &all, err);
+        r = bj_alerts_read(n->store, now, &all, err);
+    const struct bj_queue q = {n->store, n->fetch, pages_of(n->conf), n->stop,
+                               now};
+    if (r == 0)
+        r = bj_queue_fill(&q, n->target, n->targets, err);
     for (size_t i = 0; r == 0 && i < n->targets && !atomic_load(n->stop); i++)
-        bj_alertmanager_post(&n->target[i], n->fetch, &n->conf->notify,
-                             pages_of(n->conf), &all, now, n->stop);
+        if (n->target[i].form)
+            r = bj_queue_send(&q, &n->target[i], err);
+        else
+            bj_alertmanager_post(&n->target[i], n->fetch, &n->conf->notify,
+                                 q.pages, &all, now, n->stop);
+    if (r == 0)
+        r = bj_queue_forget(&q, err);
     if (r == 0)
         make_page(n, &all);
     bj_alerts_free(&found);

@@ -68,6 +68,19 @@ struct bj_alert *bj_alerts_add(struct bj_alerts *a, enum bj_alert_kind kind,
 void bj_alert_set(struct bj_alerts *a, struct bj_alert *v,
                   enum bj_alert_field field, struct bj_slice text);
 
+/* Append "Job 4711, 12 tasks: ...", "Node n1, GPU 0: ...", "Cluster alpha:
+ * ...". */
+void bj_alert_summary(const struct bj_alert *v, struct bj_buf *b);
+
+/* Append the URL of the page of the job or node below pages (NULL or "": there
+ * are none); false: nothing was appended. */
+bool bj_alert_page(const struct bj_alert *v, const char *pages,
+                   struct bj_buf *b);
+
+/* Add the alert of a row with kind, since, ended and fields. */
+struct bj_st;
+int bj_alert_of_row(struct bj_st *st, struct bj_alerts *a, struct bj_err *err);
+
 /* The data about a cluster that is complete. */
 struct bj_notify_known {
     const char *cluster;
@@ -83,7 +96,7 @@ int bj_alerts_write(struct bj_store *s, struct bj_alerts *found,
 
 /* Read all that last, and those that ended up to BJ_ALERT_KEPT_SEC ago. */
 enum { BJ_ALERT_KEPT_SEC = 15 * 60 };
-int bj_alerts_read(struct bj_store *s, struct bj_alerts *ret,
+int bj_alerts_read(struct bj_store *s, int64_t now_sec, struct bj_alerts *ret,
                    struct bj_err *err);
 
 /* --- find.c: what is wrong now -------------------------------------------- */
@@ -110,6 +123,9 @@ struct bj_target {
     unsigned severity;
     bool failed; /* the last request; logged */
     uint64_t requests, errors;
+    const struct bj_form *form; /* NULL: Alertmanager */
+    uint64_t waiting;           /* events and messages */
+    uint64_t lost;              /* messages that were refused or too old */
 };
 
 /* Does the target get this alert? */
@@ -125,11 +141,19 @@ enum { BJ_TARGET_SHOWN = BJ_FETCH_SHOWN };
 const char *bj_target_show(const char *url, bool secret,
                            char buf[static BJ_TARGET_SHOWN]);
 
+/* The one URL of a target, a secret if it has url-file: 0, or an error whose
+ * message does not have it. */
+enum { BJ_TARGET_URL_MAX = 2048 };
+int bj_target_url(const struct bj_target_conf *c, char *ret, size_t cap,
+                  struct bj_err *err);
+
 /* A request to a target. */
 struct bj_target_post {
     const struct bj_target_conf *conf;
-    const char *url;  /* with the path */
-    const char *type; /* Content-Type */
+    const char *id;     /* of the message; NULL: none */
+    const char *method; /* "POST" */
+    const char *url;    /* with the path */
+    const char *type;   /* Content-Type */
     struct bj_slice body;
     const atomic_bool *stop;
 };
@@ -144,5 +168,47 @@ void bj_alertmanager_post(struct bj_target *t, struct bj_fetch *f,
                           const struct bj_notify_conf *conf, const char *pages,
                           const struct bj_alerts *alerts, int64_t now_sec,
                           const atomic_bool *stop);
+
+/* --- form.c: what messages look like -------------------------------------- */
+
+/* What a message is made of. */
+struct bj_form_input {
+    const struct bj_target_conf *conf;
+    const char *id, *pages;
+    const struct bj_alert *v; /* those that have ended have an end */
+    size_t n;
+};
+
+/* A kind of target that gets messages. */
+struct bj_form {
+    const char *kind, *type; /* Content-Type */
+    void (*put)(const struct bj_form_input *in, struct bj_buf *out);
+};
+
+/* NULL: not a kind that gets messages. */
+const struct bj_form *bj_form_of(const char *kind);
+
+/* --- queue.c: messages that wait, at least once --------------------------- */
+
+struct bj_queue {
+    struct bj_store *store;
+    struct bj_fetch *fetch;
+    const char *pages;
+    const atomic_bool *stop;
+    int64_t now_sec;
+};
+
+/* Alerts that began or ended since the last call become events of the targets
+ * that want them. */
+int bj_queue_fill(const struct bj_queue *q, struct bj_target *target, size_t n,
+                  struct bj_err *err);
+
+/* Make and send the messages of a target that are due.  An error of the store;
+ * those of the target are logged once. */
+int bj_queue_send(const struct bj_queue *q, struct bj_target *t,
+                  struct bj_err *err);
+
+/* Forget messages that were sent or refused a week ago. */
+int bj_queue_forget(const struct bj_queue *q, struct bj_err *err);
 
 #endif

@@ -1,14 +1,16 @@
 /* Requests to targets. */
+#include "base/clock.h"
 #include "base/file.h"
-#include "base/html.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/secret.h"
 #include "base/secret_file.h"
 #include "base/stamp.h"
 #include "base/text.h"
 #include "notify/notify_impl.h"
 
 #include <fcntl.h>
+#include <gnutls/crypto.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -48,8 +50,10 @@ static bool is_listed(const struct bj_strv *list, struct bj_slice name)
 
 void bj_target_init(struct bj_target *t, const struct bj_target_conf *conf)
 {
-    *t = (struct bj_target){
-        .conf = conf, .severity = severity_of(bj_slice_str(conf->severity))};
+    *t = (struct bj_target){.conf = conf,
+                            .severity =
+                                severity_of(bj_slice_str(conf->severity)),
+                            .form = bj_form_of(conf->kind)};
     for (int i = 0; i < BJ_ALERT_KINDS; i++)
         t->wants[i] = conf->event.n > 0 &&
                       is_listed(&conf->event, bj_slice_str(bj_alert_kinds[i]));
@@ -95,7 +99,12 @@ static int check_secret(const char *option, const char *path,
 
 int bj_target_check(const struct bj_target_conf *c, struct bj_err *err)
 {
+    char url[BJ_TARGET_URL_MAX];
     int r = check_secret("password-file", c->password_file, err);
+    if (r == 0)
+        r = check_secret("secret-file", c->secret_file, err);
+    if (r == 0)
+        r = bj_target_url(c, url, sizeof(url), err);
     if (r == 0)
         r = check_secret("token-file", c->token_file, err);
     if (r == 0)
@@ -110,36 +119,118 @@ int bj_target_check(const struct bj_target_conf *c, struct bj_err *err)
 /* --- requests --------------------------------------------------------------
  */
 
-/* The reason of a failed request: its message without the URL. */
-static int target_reason(const struct bj_target_post *p,
+/* Has the text a part of the path of the URL, which may be a secret? */
+static bool repeats_path(const char *url, const char *text)
+{
+    enum { SHORTEST = 6 };
+    const char *host = strstr(url, "://");
+    struct bj_slice rest = bj_slice_str(host ? strchr(host + 3, '/') : NULL),
+                    part;
+    char word[512];
+    while (bj_slice_field(&rest, '/', &part)) {
+        if (part.n < SHORTEST || part.n >= sizeof(word))
+            continue;
+        memcpy(word, part.p, part.n);
+        word[part.n] = '\0';
+        if (strstr(text, word))
+            return true;
+    }
+    return false;
+}
+
+/* The reason of a failed request: its message without the URL, and the begin of
+ * the reply, unless that has secrets. */
+static int target_reason(const struct bj_target_post *p, const char *token,
                          const struct bj_fetch_reply *reply, int code,
                          const struct bj_err *why, struct bj_err *err)
 {
     char url[BJ_FETCH_SHOWN], shown[BJ_TARGET_SHOWN], start[BJ_FETCH_SHOWN + 8];
+    char body[101];
     bj_fetch_show(p->url, url);
-    snprintf(start, sizeof(start), "POST %s: ", url);
+    snprintf(start, sizeof(start), "%s %s: ", p->method, url);
     const size_t n = strlen(start);
     const char *text = strncmp(why->msg, start, n) == 0
                            ? why->msg + n
                            : bj_fetch_fault_name(reply->fault);
-    return bj_err_say(err, code, "target '%s', %s: %s", p->conf->name,
-                      bj_target_show(p->url, true, shown), text);
+    bj_text_clean((struct bj_slice){reply->body.p, reply->body.len}, body,
+                  sizeof(body));
+    if (repeats_path(p->url, body) || (token[0] && strstr(body, token)))
+        body[0] = '\0';
+    return bj_err_say(err, code, "target '%s', %s: %s%s%s", p->conf->name,
+                      bj_target_show(p->url, true, shown), text,
+                      body[0] ? ": " : "", body);
+}
+
+/* The headers of Standard Webhooks: the HMAC of "ID.TIME.BODY". */
+static int target_sign(const struct bj_target_post *p, int64_t now_sec,
+                       char *ret, size_t cap, struct bj_err *err)
+{
+    char secret[SECRET_BYTES], stamp[32];
+    unsigned char key[SECRET_BYTES], mac[32];
+    struct bj_buf text = {0}, coded = {0};
+    struct bj_slice key_text;
+    ret[0] = '\0';
+    int r = bj_secret_read(p->conf->secret_file, secret, sizeof(secret), err);
+    if (r < 0 || !secret[0])
+        return r;
+    key_text = bj_slice_str(secret);
+    int n = bj_slice_starts(key_text, BJ_SLICE("whsec_"))
+                ? bj_base64((struct bj_slice){secret + 6, key_text.n - 6},
+                            (char *)key, sizeof(key))
+                : -EINVAL;
+    const void *bytes = n > 0 ? (const void *)key : secret;
+    const size_t size = n > 0 ? (size_t)n : key_text.n;
+    snprintf(stamp, sizeof(stamp), ".%lld.", (long long)now_sec);
+    bj_buf_str(&text, p->id);
+    bj_buf_str(&text, stamp);
+    bj_buf_slice(&text, p->body);
+    /* It may not have started: base/gnutls_late.c. */
+    if (text.failed || gnutls_global_init() < 0 ||
+        gnutls_hmac_fast(GNUTLS_MAC_SHA256, bytes, size, text.p, text.len,
+                         mac) < 0)
+        r = bj_err_set(err, -EREMOTEIO, "signature: GnuTLS does not make it");
+    bj_base64_put(&coded, (struct bj_slice){(const char *)mac, sizeof(mac)});
+    if (r == 0 && !coded.failed)
+        snprintf(ret, cap, "webhook-signature: v1,%.*s", (int)coded.len,
+                 coded.p);
+    explicit_bzero(secret, sizeof(secret));
+    explicit_bzero(key, sizeof(key));
+    bj_buf_free(&text);
+    bj_buf_free(&coded);
+    return r;
 }
 
 int bj_target_send(struct bj_fetch *f, const struct bj_target_post *p,
                    struct bj_fetch_reply *reply, struct bj_err *err)
 {
-    char type[100], password[SECRET_BYTES], token[SECRET_BYTES];
+    char type[100], id[2][100], stamp[60], signature[100];
+    char password[SECRET_BYTES], token[SECRET_BYTES];
     const struct bj_target_conf *c = p->conf;
-    const char *const headers[] = {type, NULL};
+    const char *headers[6] = {type};
+    const int64_t now_sec = (int64_t)(bj_clock_wall_usec() / 1000000);
+    unsigned n = 1;
     struct bj_err why = {0};
     int r = bj_secret_read(c->password_file, password, sizeof(password), err);
     if (r == 0)
         r = bj_secret_read(c->token_file, token, sizeof(token), err);
+    if (r == 0 && p->id)
+        r = target_sign(p, now_sec, signature, sizeof(signature), err);
     if (r < 0)
         return bj_err_wrap(err, r, "target '%s'", c->name);
     snprintf(type, sizeof(type), "Content-Type: %s", p->type);
+    if (p->id) {
+        snprintf(id[0], sizeof(id[0]), "Idempotency-Key: %s", p->id);
+        snprintf(id[1], sizeof(id[1]), "webhook-id: %s", p->id);
+        snprintf(stamp, sizeof(stamp), "webhook-timestamp: %lld",
+                 (long long)now_sec);
+        headers[n++] = id[0];
+        headers[n++] = id[1];
+        headers[n++] = stamp;
+        if (signature[0])
+            headers[n++] = signature;
+    }
     const struct bj_fetch_request q = {
+        .method = p->method,
         .url = p->url,
         .headers = headers,
         .body = p->body,
@@ -154,9 +245,30 @@ int bj_target_send(struct bj_fetch *f, const struct bj_target_post *p,
         .max_bytes = REPLY_BYTES,
         .abort = p->stop};
     r = bj_fetch(f, &q, reply, &why);
+    if (r < 0)
+        target_reason(p, token, reply, r, &why, err);
     explicit_bzero(password, sizeof(password));
     explicit_bzero(token, sizeof(token));
-    return r < 0 ? target_reason(p, reply, r, &why, err) : 0;
+    return r;
+}
+
+int bj_target_url(const struct bj_target_conf *c, char *ret, size_t cap,
+                  struct bj_err *err)
+{
+    if (c->url.n > 0) {
+        snprintf(ret, cap, "%s", c->url.v[0]);
+        return 0;
+    }
+    int r = bj_secret_read(c->url_file, ret, cap, err);
+    if (r < 0)
+        return bj_err_wrap(err, r, "url-file");
+    if (bj_fetch_check(ret, err) < 0)
+        r = bj_err_wrap(err, -EINVAL, "url-file: %s", c->url_file);
+    else if (bj_fetch_is_clear(ret) && !c->allow_http)
+        r = bj_err_set(err, -EINVAL,
+                       "url-file: http to another host needs allow-http: "
+                       "true");
+    return r;
 }
 
 /* --- Alertmanager ----------------------------------------------------------
@@ -189,27 +301,6 @@ static void put_labels(struct bj_json_out *o, const struct bj_target_conf *c,
     bj_json_put_end(o);
 }
 
-/* "Job 4711, 12 tasks: ...", "Node n1, GPU 0: ...", "Cluster alpha: ...". */
-static void put_summary(struct bj_buf *b, const struct bj_alert *v)
-{
-    const struct bj_slice *f = v->field;
-    bj_buf_reset(b);
-    if (v->kind == BJ_ALERT_FINDING)
-        bj_buf_printf(b, "Job %.*s", (int)f[BJ_AF_JOBID].n, f[BJ_AF_JOBID].p);
-    else if (v->kind == BJ_ALERT_IMPORT)
-        bj_buf_printf(b, "Cluster %.*s", (int)f[BJ_AF_CLUSTER].n,
-                      f[BJ_AF_CLUSTER].p);
-    else
-        bj_buf_printf(b, "Node %.*s", (int)f[BJ_AF_NODE].n, f[BJ_AF_NODE].p);
-    if (f[BJ_AF_GPU].n > 0)
-        bj_buf_printf(b, ", GPU %.*s", (int)f[BJ_AF_GPU].n, f[BJ_AF_GPU].p);
-    if (f[BJ_AF_TASKS].n > 0)
-        bj_buf_printf(b, ", %.*s tasks", (int)f[BJ_AF_TASKS].n,
-                      f[BJ_AF_TASKS].p);
-    bj_buf_str(b, ": ");
-    bj_buf_slice(b, f[BJ_AF_TEXT]);
-}
-
 static void put_annotations(struct bj_json_out *o,
                             const struct bj_target_conf *c,
                             const struct bj_alert *v, struct bj_buf *text)
@@ -222,7 +313,8 @@ static void put_annotations(struct bj_json_out *o,
                 {BJ_AF_TASKS, "tasks"},
                 {BJ_AF_JOBNAME, "job_name"}};
     bj_json_put_object(o, "annotations");
-    put_summary(text, v);
+    bj_buf_reset(text);
+    bj_alert_summary(v, text);
     bj_json_put_str(o, "summary", (struct bj_slice){text->p, text->len});
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (v->field[rows[i].field].n > 0 &&
@@ -238,21 +330,13 @@ static void put_time(struct bj_json_out *o, const char *key, int64_t sec)
                     bj_slice_str(bj_stamp_text(sec * 1000000, 0, 0, text)));
 }
 
-/* The page of the job; pages NULL: none. */
-static void put_page(struct bj_json_out *o, const char *key, const char *pages,
+static void put_page(struct bj_json_out *o, const char *pages,
                      const struct bj_alert *v, struct bj_buf *text)
 {
-    const bool job = v->field[BJ_AF_PAGE].n > 0;
-    const struct bj_slice last =
-        job ? v->field[BJ_AF_PAGE] : v->field[BJ_AF_NODE];
-    if (!target_is_set(pages) || last.n == 0)
-        return;
-    size_t n = strlen(pages);
     bj_buf_reset(text);
-    bj_buf_put(text, pages, pages[n - 1] == '/' ? n - 1 : n);
-    bj_buf_str(text, job ? "/jobs/" : "/nodes/");
-    bj_url_text(text, last);
-    bj_json_put_str(o, key, (struct bj_slice){text->p, text->len});
+    if (bj_alert_page(v, pages, text))
+        bj_json_put_str(o, "generatorURL",
+                        (struct bj_slice){text->p, text->len});
 }
 
 static void put_alert(struct bj_json_out *o, const struct bj_target_conf *c,
@@ -267,7 +351,7 @@ static void put_alert(struct bj_json_out *o, const struct bj_target_conf *c,
     put_annotations(o, c, v, text);
     put_time(o, "startsAt", v->since_sec);
     put_time(o, "endsAt", v->ended_sec > 0 ? v->ended_sec : now_sec + lasts);
-    put_page(o, "generatorURL", pages, v, text);
+    put_page(o, pages, v, text);
     bj_json_put_end(o);
 }
 
@@ -309,8 +393,12 @@ static int post_to_all(struct bj_target *t, struct bj_fetch *f,
         bj_buf_put(&url, base, base[n - 1] == '/' ? n - 1 : n);
         bj_buf_str(&url, "/api/v2/alerts");
         bj_buf_put(&url, "", 1);
-        const struct bj_target_post p = {t->conf, url.p, "application/json",
-                                         body, stop};
+        const struct bj_target_post p = {.conf = t->conf,
+                                         .method = "POST",
+                                         .url = url.p,
+                                         .type = "application/json",
+                                         .body = body,
+                                         .stop = stop};
         t->requests++;
         int r = url.failed ? bj_err_set(&why, -ENOMEM, "alerts")
                            : bj_target_send(f, &p, &reply, &why);

@@ -84,7 +84,7 @@ const struct bj_opt bj_target_opts[] = {
     {.name = "kind",
      .kind = BJ_OPT_STR,
      .off = AT(kind),
-     .choices = "alertmanager",
+     .choices = BJ_TARGET_KINDS,
      .help = "What the target is."},
     {.name = "url",
      .kind = BJ_OPT_LIST,
@@ -112,6 +112,12 @@ const struct bj_opt bj_target_opts[] = {
      .off = AT(token_file),
      .arg = "FILE",
      .help = "File with a bearer token, read for each request."},
+    {.name = "secret-file",
+     .kind = BJ_OPT_STR,
+     .off = AT(secret_file),
+     .arg = "FILE",
+     .help = "File with the key that signs what a webhook gets (Standard "
+             "Webhooks), read for each request."},
     {.name = "ca-file",
      .kind = BJ_OPT_STR,
      .off = AT(ca_file),
@@ -162,7 +168,12 @@ const struct bj_opt bj_target_opts[] = {
      .off = AT(label),
      .check = check_label,
      .arg = "NAME=VALUE",
-     .help = "Labels to add to each alert."},
+     .help = "Labels to add to each alert of Alertmanager."},
+    {.name = "ended",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(ended),
+     .preset = "true",
+     .help = "Also send a message when something has ended."},
     {.name = NULL},
 };
 
@@ -171,24 +182,63 @@ static bool is_set(const char *text)
     return text && text[0];
 }
 
-/* One URL at least, all encrypted or allowed in the clear. */
+/* What a kind of target needs. */
+static const struct kind {
+    const char *name;
+    bool many;     /* several URLs */
+    bool url;      /* its URL may be an option */
+    bool url_file; /* or in a file */
+    bool may_sign;
+} kinds[] = {
+    {.name = "alertmanager", .many = true, .url = true},
+    {.name = "webhook", .url = true, .url_file = true, .may_sign = true},
+};
+
+static const struct kind *kind_of(const char *name)
+{
+    size_t i = 0;
+    while (i + 1 < sizeof(kinds) / sizeof(kinds[0]) &&
+           strcmp(kinds[i].name, name) != 0)
+        i++;
+    return &kinds[i];
+}
+
+/* The option that is missing, or that the kind does not have; NULL: none. */
+static const char *target_problem(const struct bj_target_conf *t,
+                                  const struct kind *k)
+{
+    const struct {
+        bool wrong;
+        const char *what;
+    } rows[] = {
+        {t->url.n == 0 && !is_set(t->url_file),
+         k->url ? "url: required" : "url-file: required"},
+        {t->url.n > 0 && is_set(t->url_file),
+         "url and url-file: only one of them"},
+        {t->url.n > 0 && !k->url, "url: a secret, write it to url-file"},
+        {is_set(t->url_file) && !k->url_file, "url-file: this kind has url"},
+        {t->url.n > 1 && !k->many, "url: this kind has only one"},
+        {is_set(t->user) && is_set(t->token_file),
+         "user and token-file: only one of them"},
+        {is_set(t->secret_file) && !k->may_sign,
+         "secret-file: this kind has no signature"},
+        {!k->many && t->label.n > 0, "label: this kind has no labels"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (rows[i].wrong)
+            return rows[i].what;
+    return NULL;
+}
+
 static int check_target(const struct bj_target_conf *t, const char *path,
                         struct bj_err *err)
 {
     if (!is_set(t->name) || !is_set(t->kind))
         return bj_err_set(err, -EINVAL, "%s: %s: required", path,
                           is_set(t->name) ? "kind" : "name");
-    if (t->url.n == 0 && !is_set(t->url_file))
-        return bj_err_set(err, -EINVAL, "%s: url: required", path);
-    if (t->url.n > 0 && is_set(t->url_file))
-        return bj_err_set(err, -EINVAL,
-                          "%s: url and url-file: only one of them", path);
-    if (strcmp(t->kind, "alertmanager") == 0 && is_set(t->url_file))
-        return bj_err_set(err, -EINVAL, "%s: url-file: Alertmanager needs url",
-                          path);
-    if (is_set(t->user) && is_set(t->token_file))
-        return bj_err_set(err, -EINVAL, "%s: user and token-file: only one",
-                          path);
+    const char *problem = target_problem(t, kind_of(t->kind));
+    if (problem)
+        return bj_err_set(err, -EINVAL, "%s: %s", path, problem);
     for (size_t i = 0; i < t->url.n; i++)
         if (bj_fetch_is_clear(t->url.v[i]) && !t->allow_http)
             return bj_err_set(err, -EINVAL,

@@ -15,12 +15,14 @@ struct bj_target_conf {
     struct bj_strv url;
     char *url_file; /* has the one URL, which is a secret */
     char *user, *password_file, *token_file;
+    char *secret_file; /* signs what is posted */
     char *ca_file, *cert_file, *key_file;
     bool allow_http; /* also to other hosts */
     struct bj_strv event, cluster, account;
     char *severity;       /* the least */
     bool users;           /* show names of users and jobs */
     struct bj_strv label; /* NAME=VALUE */
+    bool ended;           /* also say when something has ended */
 };
 
 struct bj_notify_conf {
@@ -33,6 +35,8 @@ struct bj_notify_conf {
 };
 
 enum { BJ_TARGETS_MAX = 64 };
+
+#define BJ_TARGET_KINDS "alertmanager|webhook"
 
 /* The option tables: of the program, base a struct bj_notify_conf, and of the
  * file of a target, base a struct bj_target_conf. */

@@ -182,6 +182,9 @@ static int rename_mails(struct bj_db *db, const char *from, const char *to,
     if (r == 0)
         r = run_names(db, "DELETE FROM notify_alert WHERE user IN (?1, ?2)",
                       from, to, err);
+    if (r == 0)
+        r = run_names(db, "DELETE FROM notify_event WHERE user IN (?1, ?2)",
+                      from, to, err);
     return r;
 }
 

@@ -222,6 +222,7 @@ static const char *const *const steps[][PARTS] = {
     {bj_schema_named},
     {bj_schema_gpu_fault},
     {bj_schema_notify},
+    {bj_schema_notify_queue},
 };
 
 enum { STEPS = sizeof(steps) / sizeof(steps[0]), COPY = 1000000 };

@@ -603,3 +603,30 @@ const char *const bj_schema_notify[] = {
     "ended INT,"
     "fields TEXT NOT NULL) STRICT, WITHOUT ROWID",
     NULL};
+
+/* Messages to targets other than Alertmanager.  notify_alert.told: 1: its begin
+ * is an event, 2: its end, too.  An event that waits becomes part of a message
+ * with a body, which is kept until it is sent. */
+const char *const bj_schema_notify_queue[] = {
+    "ALTER TABLE notify_alert ADD COLUMN told INT",
+    "CREATE TABLE notify_event("
+    "id INTEGER PRIMARY KEY,"
+    "target TEXT NOT NULL,"
+    "at INT NOT NULL,"
+    "kind TEXT NOT NULL,"
+    "user TEXT,"
+    "since INT NOT NULL,"
+    "ended INT," /* NULL: it began */
+    "fields TEXT NOT NULL) STRICT",
+    "CREATE TABLE notify_message("
+    "id INTEGER PRIMARY KEY,"
+    "name TEXT NOT NULL," /* random, the same in each attempt */
+    "target TEXT NOT NULL,"
+    "at INT NOT NULL,"
+    "due INT NOT NULL,"
+    "tries INT NOT NULL,"
+    "state TEXT NOT NULL CHECK(state IN ('waiting', 'sent', 'failed')),"
+    "events INT NOT NULL,"
+    "error TEXT,"
+    "body TEXT) STRICT", /* NULL: sent or failed */
+    NULL};

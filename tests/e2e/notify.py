@@ -2,6 +2,8 @@
 """Notifications of batchjob_stats_db: Debian's Alertmanager and a server that records requests.
 Findings are rows of the store; a server of the test answers like Prometheus.  To let time pass, the
 tests change the times in the store.  TAP."""
+import base64
+import hmac
 import http.server
 import json
 import os
@@ -321,6 +323,7 @@ def alertmanager(site, prom, real, recorder):
     site.rows("UPDATE notify_alert SET ended = ended - 1000")
     site.round()
     same(recorder.alerts(), [], "nothing is posted when nothing is wrong")
+    site.round()
     same(site.rows("SELECT count(*) FROM notify_alert WHERE ended IS NOT NULL")[0][0], 0, "ended alerts are forgotten")
 
 
@@ -406,6 +409,133 @@ def late(site, recorder):
     check(len(ends) == 1 and ends[0] <= 0, "it ends with the next import", ends)
 
 
+def waiting(site, target):
+    return site.rows("SELECT name, tries, state, error, body FROM notify_message WHERE target = '%s' AND state ="
+                     " 'waiting' ORDER BY id" % target)
+
+
+def due_now(site):
+    site.rows("UPDATE notify_message SET due = due - 100000 WHERE state = 'waiting'")
+
+
+def signed(headers, body, key):
+    """Is the signature of Standard Webhooks right?"""
+    text = b"%s.%s.%s" % (headers["webhook-id"].encode(), headers["webhook-timestamp"].encode(), body)
+    return headers["webhook-signature"] == "v1," + base64.b64encode(hmac.digest(key, text, "sha256")).decode()
+
+
+def webhook(site, prom, recorder):
+    """Events in CloudEvents, signed, at least once, in order."""
+    prom.series = {}
+    site.all_parts()
+    for jobid in (101, 102, *range(301, 341)):
+        site.clear(jobid)
+    site.rows("DELETE FROM notify_alert")
+    site.rows("UPDATE running_state SET at = %d" % time.time())
+    site.targets.clear()
+    key = b"0123456789abcdef"
+    hook = "/hooks/s3cr3t-k3y-of-the-hook"
+    site.target("hook", kind="webhook", url_file=site.write("hook.url", recorder.url + hook + "\n", 0o600),
+                secret_file=site.write("hook.key", "whsec_" + base64.b64encode(key).decode() + "\n", 0o600), users=True)
+    recorder.answers = [204]
+    recorder.take()
+    site.round()
+    same(recorder.take(), [], "nothing is wrong: no request")
+    site.find(101)
+    site.round()
+    (path, headers, body), = recorder.take()
+    event = json.loads(body)
+    data = event.pop("data")
+    same((path, headers["Content-Type"]), (hook, "application/cloudevents+json"), "an event is posted to the hook")
+    same(event, {"specversion": "1.0", "id": headers["Idempotency-Key"], "source": "/batchjob/alpha",
+                 "type": "org.batchjob.finding.started", "subject": "101",
+                 "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(NOW - 3600)),
+                 "datacontenttype": "application/json"}, "the attributes of the event")
+    page = data.pop("page")
+    same(data, {"cluster": "alpha", "severity": "warning", "finding": "site_serial", "jobid": "101", "node": "n1",
+                "partition": "gpu", "account": "phys", "user": "anna", "name": HOSTILE.replace("\n", " "),
+                "text": "Only 1 of the CPUs of the job was busy.", "advice": "Ask for 1 CPU.",
+                "url": "https://wiki.example.org/serial", "since": NOW - 3600,
+                "summary": "Job 101: Only 1 of the CPUs of the job was busy."}, "the data of the event")
+    check(page.startswith("https://stats.example.org/jobs/"), "a link to the job", page)
+    check(signed(headers, body, key), "the signature is right", headers)
+    check(not signed(headers, body + b" ", key), "another body has another one")
+    site.round()
+    same(recorder.take(), [], "an event is sent once")
+
+    # It ends, begins again, and ends.
+    site.clear(101)
+    site.round()
+    same(recorder.take(), [], "an end may be a gap")
+    site.find(101)
+    site.round()
+    site.clear(101)
+    site.round()
+    same(recorder.take(), [], "what begins again within five minutes is the same")
+    site.rows("UPDATE notify_alert SET ended = ended - 400")
+    site.round()
+    (_, _, body), = recorder.take()
+    same((json.loads(body)["type"], json.loads(body)["data"]["end"] < time.time()),
+         ("org.batchjob.finding.ended", True), "the end is an event")
+
+    # Answers.  Each round is a start of the program.
+    site.find(101)
+    site.find(102, "site_other")
+    recorder.answers = [(429, {"Retry-After": "3000"})]
+    log = site.round()
+    first = recorder.take()
+    same(len(first), 1, "while one message waits, later ones wait, too")
+    (ident, tries, state, error, _), = waiting(site, "hook")[:1]
+    same((ident, tries, len(waiting(site, "hook"))), (first[0][1]["Idempotency-Key"], 1, 2), "they wait in the store")
+    left, = site.rows("SELECT due - %d FROM notify_message WHERE tries = 1 AND state = 'waiting'" % time.time())
+    check(2900 < left[0] <= 3000, "429: as long as Retry-After says", left)
+    check("status 429" in log and "...hook" in log and "status 429" in error, "log and store name the reason", log, error)
+    site.round()
+    same(recorder.take(), [], "not earlier")
+    for answer in (500, "cut", 503, 408):
+        recorder.answers = [answer]
+        due_now(site)
+        log += site.round()
+        (_, headers, body), = recorder.take()
+        same((headers["webhook-id"], body == first[0][2]), (ident, True), "%s: tried again with the same id" % answer)
+    left, = site.rows("SELECT max(due) - %d FROM notify_message WHERE tries > 1 AND state = 'waiting'" % time.time())
+    check(150 <= left[0] <= 220, "waits grow, with a random part", left)
+    check(signed(headers, body, key), "it is signed again")
+    recorder.answers = [200]
+    due_now(site)
+    log += site.round()
+    same([json.loads(b)["subject"] for _, _, b in recorder.take()], ["101", "102"], "then both are sent, in order")
+    same(waiting(site, "hook"), [], "nothing waits")
+    site.clear(101)
+    site.round()
+    site.rows("UPDATE notify_alert SET ended = ended - 400 WHERE ended IS NOT NULL")
+    recorder.answers = [404]
+    log += site.round()
+    row, = site.rows("SELECT state, error, body FROM notify_message WHERE state = 'failed'")
+    check(row[0] == "failed" and "status 404" in row[1] and row[2] is None, "404 is final", row)
+    check('batchjob_stats_notify_lost_total{target="hook"} 1\n' in site.page(), "and counted")
+    check("no hook" not in row[1], "an answer that repeats the address is not kept", row)
+    recorder.answers = [(302, {"Location": recorder.url + "/elsewhere"}), 200]
+    site.find(101)
+    recorder.take()
+    log += site.round()
+    same([p for p, _, _ in recorder.take()], [hook], "a redirect is not followed")
+    site.rows("UPDATE notify_alert SET told = NULL WHERE kind = 'finding'")
+    recorder.answers = [500]
+    log += site.round()
+    site.rows("UPDATE notify_message SET at = at - 90000 WHERE state = 'waiting'")
+    recorder.take()
+    log += site.round()
+    same((recorder.take(), waiting(site, "hook")), ([], []), "after a day a message is given up")
+    check("waited for a day" in log, "the log says so", log)
+    texts = log + site.page() + site.run("check-config").stdout
+    check("s3cr3t" not in texts and base64.b64encode(key).decode() not in texts, "no log shows a secret", texts)
+    shown = site.run("check-config").stdout
+    check("target hook: webhook, %s/...hook\n" % recorder.url in shown, "check-config shows host and last characters", shown)
+    check("s3cr3t" not in str(site.rows("SELECT * FROM notify_message")), "nor does the store")
+    recorder.answers = [200]
+
+
 def refused(site, recorder):
     """Targets are checked, and check-config shows no secret."""
     secret = site.write("secret", "tok3n-of-the-site\n", 0o600)
@@ -416,6 +546,12 @@ def refused(site, recorder):
             ("not an address", "expected http", {"kind": "alertmanager", "url": ["ftp://x"]}),
             ("http to another host", "allow-http", {"kind": "alertmanager", "url": ["http://am.example.org"]}),
             ("a bad label", "NAME=VALUE", {"kind": "alertmanager", "url": [recorder.url], "label": ["a-b=c"]}),
+            ("a webhook with two addresses", "only one", {"kind": "webhook", "url": [recorder.url] * 2}),
+            ("a webhook without address", "url: required", {"kind": "webhook"}),
+            ("labels of a webhook", "label:", {"kind": "webhook", "url": [recorder.url], "label": ["a=b"]}),
+            ("Alertmanager with a key", "secret-file", {"kind": "alertmanager", "url": [recorder.url],
+                                                        "secret-file": secret}),
+            ("a file without address", "url-file", {"kind": "webhook", "url-file": secret}),
             ("an unknown event", "finding", {"kind": "alertmanager", "url": [recorder.url], "event": ["jobs"]}),
             ("a secret that others can read", "password-file",
              {"kind": "alertmanager", "url": [recorder.url], "user": "a",
@@ -490,6 +626,7 @@ def main():
             unknown(site, prom, recorder)
             arrays_and_people(site, recorder)
             failures(site, recorder)
+            webhook(site, prom, recorder)
             refused(site, recorder)
             late(site, recorder)
         finally:

@@ -82,7 +82,7 @@ def add_records(store):
 
 
 # Tables that the last version of the store added.
-ADDED = "running_state notify_alert"
+ADDED = "notify_event notify_message"
 
 
 def set_up(site, pg):
@@ -324,6 +324,7 @@ def changes(site, pg):
          set(VIEWS), "all views are created")
     # An upgrade creates the views again.
     pg.sql("".join("DROP TABLE %s;" % table for table in ADDED.split()) +
+           "ALTER TABLE notify_alert DROP COLUMN told;"
            "UPDATE store_meta SET version = version - 1", "batchjob")
     p = subprocess.run([IMPORTER, "--once", "--store.path=" + writer, "--cluster.file=" + os.path.join(
         site.folder, "fake.yml")], capture_output=True, check=False)

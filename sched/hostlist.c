@@ -436,7 +436,7 @@ static void hostlist_put_group(struct bj_buf *to,
 
 static void put_all(struct bj_buf *to, const struct bj_folded_host *v, size_t n)
 {
-    to->len = 0;
+    bj_buf_reset(to);
     for (size_t i = 0, k; i < n; i += k) {
         /* "n" has no digits and does not belong to "n1". */
         for (k = 1; v[i].digits.n > 0 && i + k < n &&

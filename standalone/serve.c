@@ -224,7 +224,7 @@ static void on_trace(void *ctx, const struct bj_http_request *req,
     if (s->options.env.strict && s->dialect) {
         /* The original always replies this. */
         r->status = 200;
-        r->body.len = 0;
+        bj_buf_reset(&r->body);
     }
     if (r->status == 429)
         header(r, "Retry-After", "1");

@@ -10,7 +10,7 @@ void bj_arrays_free(struct bj_arrays *a)
 void bj_arrays_clear(struct bj_arrays *a)
 {
     for (unsigned i = 0; i < BJ_ARRAYS; i++)
-        a->column[i].len = 0;
+        bj_buf_reset(&a->column[i]);
     a->rows = 0;
 }
 

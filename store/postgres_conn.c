@@ -158,18 +158,21 @@ int bj_postgres_finish(struct bj_postgres *p, struct bj_pg_result **ret,
     return 0;
 }
 
-/* Does nothing in a failed transaction, in which the server would refuse it. */
+/* Does nothing in a failed transaction, in which the server would refuse it.
+ * Statements that did not fit into memory stay until the connection ends. */
 static int drop_unused(struct bj_postgres *p, struct bj_err *err)
 {
     int state = p->lib->transaction(p->conn);
-    if (p->unused.len < UNUSED_BYTES || p->unused.failed ||
+    if (p->unused.failed)
+        bj_buf_reset(&p->unused);
+    if (p->unused.len < UNUSED_BYTES ||
         (state != BJ_PG_IDLE && state != BJ_PG_INTRANS))
         return 0;
     bj_buf_put(&p->unused, "", 1);
     int r = 0;
     if (!p->unused.failed && p->lib->send_query(p->conn, p->unused.p))
         r = bj_postgres_finish(p, NULL, err, "");
-    p->unused.len = 0;
+    bj_buf_reset(&p->unused);
     return r;
 }
 

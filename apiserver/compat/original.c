@@ -74,7 +74,7 @@ static int original_refuse(struct bj_call *c, const char *type,
 {
     c->reply->status = 200;
     c->reply->type = "application/json";
-    c->reply->body.len = 0;
+    bj_buf_reset(&c->reply->body);
     bj_buf_printf(&c->reply->body,
                   "{\"status\":\"error\",\"errorType\":\"%s\",\"error\":\"%s\","
                   "\"warnings\":null,\"data\":[]}\n",

@@ -313,7 +313,7 @@ static int first_part(struct bj_call *c)
     bool again = r == -EBUSY || (r < 0 && bj_reader_broken(r));
     if (again && c->reader) {
         bj_reader_close(c->worker->reader);
-        c->reply->body.len = 0;
+        bj_buf_reset(&c->reply->body);
         c->reply->status = 200;
         c->err = (struct bj_err){0};
         r = with_store(c);

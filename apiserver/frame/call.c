@@ -38,7 +38,7 @@ int bj_call_refuse(struct bj_call *c, unsigned status, const char *fmt, ...)
     struct bj_buf *b = &c->reply->body;
     c->reply->status = status;
     c->reply->type = "application/json";
-    b->len = 0;
+    bj_buf_reset(b);
     bj_buf_printf(b, "{\"status\":\"error\",\"errorType\":\"%s\",\"error\":",
                   error_type(status));
     bj_json_string(b, bj_slice_str(c->refusal));

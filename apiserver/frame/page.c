@@ -803,7 +803,7 @@ static bool may_log_in(const struct bj_call *c)
 void bj_page_refuse(struct bj_call *c)
 {
     struct bj_buf *b = &c->reply->body;
-    b->len = 0;
+    bj_buf_reset(b);
     if (c->reply->status == 403 && may_log_in(c)) {
         c->reply->status = 401;
         bj_call_header(c, "WWW-Authenticate",

@@ -161,8 +161,8 @@ void bj_gate_job_reset(struct bj_gate_job *j)
     bj_prom_request_clear(&j->request);
     bj_settings_unref(j->used_settings);
     j->used_settings = NULL;
-    j->reply_body.len = 0;
-    j->call->reply->body.len = 0;
+    bj_buf_reset(&j->reply_body);
+    bj_buf_reset(&j->call->reply->body);
     j->discard = j->retry = j->blocked = j->has_head = false;
     j->flow = NULL;
 }
@@ -198,7 +198,7 @@ static void job_put(struct bj_call *c, const char *type)
 {
     struct bj_buf *b = &c->reply->body;
     c->reply->type = "application/json";
-    b->len = 0;
+    bj_buf_reset(b);
     bj_buf_printf(
         b, "{\"status\":\"error\",\"errorType\":\"%s\",\"error\":", type);
     bj_json_string(b, bj_slice_str(c->refusal));

@@ -647,7 +647,7 @@ static int job_put_choice(struct bj_call *c)
     if (r != 0)
         return r;
     c->reply->status = 300;
-    c->reply->body.len = 0;
+    bj_buf_reset(&c->reply->body);
     bj_page_open(c, bj_local("Several jobs have this id"), "../");
     bj_local_html(&c->reply->body,
                   "<p>{Ids repeat after some time, and clusters may use the "

@@ -44,7 +44,7 @@ void bj_record_fail(struct bj_http_reply *r, unsigned status, const char *text)
     struct bj_json_out o = {.to = &r->body};
     r->status = status;
     r->type = "application/json";
-    r->body.len = 0;
+    bj_buf_reset(&r->body);
     bj_json_put_object(&o, NULL);
     bj_json_put_str(&o, "error", bj_slice_str(text));
     bj_json_put_end(&o);

@@ -125,10 +125,10 @@ static void put_relabel_table(struct bj_buf *out,
     else if (pair)
         put_relabel_key(out, t, type, ".+:([^:]*)", t->label[1]);
     else if (t->label[1])
-        put_relabel_key(out, t, type, t->label[2] ? "(.+?):.*" : "(.+)",
+        put_relabel_key(out, t, type, t->label[2] ? "(.*?):.*" : "(.+)",
                         t->label[1]);
     if (t->label[2])
-        put_relabel_key(out, t, type, ".+?:(.+)", t->label[2]);
+        put_relabel_key(out, t, type, ".*?:(.+)", t->label[2]);
 }
 
 int bj_gen_scrape(struct bj_buf *out)

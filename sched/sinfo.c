@@ -298,7 +298,7 @@ enum {
     FREE_MEMORY,
     GRES,
     GRES_USED,
-    FIELDS /* load, weight and reason follow them */
+    FIELDS /* who set the reason, load, weight and reason follow them */
 };
 
 const char *const bj_sinfo_argv[] = {
@@ -309,7 +309,7 @@ const char *const bj_sinfo_argv[] = {
     "--Node",
     "-O",
     F("NodeList") F("PartitionName") F("StateComplete") F("CPUsState")
-        F("Memory") F("AllocMem") F("FreeMem") F("Gres") F("GresUsed")
+        F("Memory") F("AllocMem") F("FreeMem") F("Gres") F("GresUsed") F("User")
             F("CPUsLoad") F("Weight") "Reason:",
     NULL};
 
@@ -325,9 +325,8 @@ static int parse_mib(struct bj_slice s, bool may_lack, uint64_t *ret)
                : 0;
 }
 
-/* "0.55" or "N/A", and a number.  Recorded outputs without them continue with
- * the reason: undo then. */
-static void parse_load(struct bj_slice *rest, struct bj_sinfo_node *ret)
+/* "0.55" or "N/A", and a number; false: rest is not these. */
+static bool parse_load(struct bj_slice *rest, struct bj_sinfo_node *ret)
 {
     struct bj_slice behind = *rest, load = {0}, weight = {0};
     uint64_t centi = BJ_ABSENT, number;
@@ -336,9 +335,27 @@ static void parse_load(struct bj_slice *rest, struct bj_sinfo_node *ret)
     ret->load_centi = ret->weight = BJ_ABSENT;
     if ((!bj_word_is_none(load) && bj_decimal_u64(load, 2, &centi) < 0) ||
         bj_slice_u64(weight, &number) < 0)
-        return;
+        return false;
     ret->load_centi = centi;
     ret->weight = number;
+    *rest = behind;
+    return true;
+}
+
+/* "root" or "Unknown", then load and weight.  Recorded outputs lack the first,
+ * or continue with the reason: undo then. */
+static void parse_setter(struct bj_slice *rest, struct bj_sinfo_node *ret)
+{
+    static const struct bj_slice unknown = BJ_WORD("Unknown");
+    struct bj_slice behind = *rest, setter = {0};
+    if (parse_load(rest, ret))
+        return;
+    bj_slice_field(&behind, *BJ_SLURM_SEP, &setter);
+    if (!parse_load(&behind, ret))
+        return;
+    setter = bj_slice_trim(setter);
+    if (!bj_slice_eq(setter, unknown))
+        ret->reason_by = bj_word_text(setter);
     *rest = behind;
 }
 
@@ -385,10 +402,12 @@ int bj_sinfo_parse(struct bj_slice line, struct bj_sinfo_node *ret)
                                   .state_text = f[STATE],
                                   .gres = bj_word_text(f[GRES]),
                                   .gres_used = bj_word_text(f[GRES_USED])};
-    parse_load(&line, ret);
+    parse_setter(&line, ret);
     static const struct bj_slice none = BJ_WORD("none");
     if (!bj_slice_eq(line, none))
         ret->reason = bj_word_text(bj_slice_trim(line));
+    if (ret->reason.n == 0)
+        ret->reason_by = (struct bj_slice){NULL, 0};
     if (ret->partition.n > 0 && ret->partition.p[ret->partition.n - 1] == '*')
         ret->partition.n--;
     if (ret->name.n == 0 || bj_sinfo_cpus(f[CPUS], ret) < 0 ||

@@ -90,7 +90,8 @@ struct bj_sinfo_node {
     uint64_t load_centi;     /* hundredths; BJ_ABSENT: unknown */
     uint64_t weight; /* for the selection of nodes; BJ_ABSENT: unknown */
     struct bj_slice gres, gres_used;
-    struct bj_slice reason; /* empty: none */
+    struct bj_slice reason;    /* empty: none */
+    struct bj_slice reason_by; /* who set it; empty: not known */
 };
 
 /* Set the CPUs of ret from "2/0/0/2": allocated, idle, other, total.  0 or

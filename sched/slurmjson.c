@@ -591,6 +591,7 @@ static const struct bj_slurmjson_field node_fields[] = {
     {"gres", bj_rest_text, N(v.gres)},
     {"gres_used", bj_rest_text, N(v.gres_used)},
     {"reason", bj_rest_text, N(v.reason)},
+    {"reason_set_by_user", bj_rest_text, N(v.reason_by)},
 };
 
 static int mib_to_bytes(uint64_t mib, uint64_t *ret)

@@ -23,7 +23,7 @@ struct bj_grid {
     struct bj_prompool_range range; /* from is the first point */
     unsigned points;
     const char *labels[BJ_GRID_LABELS]; /* names; NULL: no more */
-    const char *part[16];
+    const char *part[20];
     unsigned parts;
     struct bj_buf selector, query;
     struct bj_buf node; /* of bj_grid_node, terminated; empty: all */

@@ -30,6 +30,7 @@ void bj_nodes_free(void *nodes)
     bj_arena_free(&n->names);
     bj_buf_free(&n->jobs);
     free(n->v);
+    free(n->reason);
     free(n);
 }
 
@@ -339,7 +340,16 @@ static const struct {
 };
 enum { PARTS = sizeof(nodes_parts) / sizeof(nodes_parts[0]) };
 
-static const char state_part[] = "state", reason_part[] = "reason";
+static const char state_part[] = "state", reason_part[] = "reason",
+                  first_part[] = "first", last_part[] = "last";
+
+/* When a reason was seen first and last in the last 30 days, looked at each ten
+ * minutes; the same for all points, so it is computed once.  The names of users
+ * contain no "|". */
+#define HISTORY(function)                                                      \
+    "label_join(" function " by(node,set_by,reason)(" function "_over_time("   \
+    "timestamp(batchjob_cluster_reason_node_info$N)[30d:10m]@end())),"         \
+    "\"state\",\"|\",\"set_by\",\"reason\")"
 
 void bj_nodes_query(struct bj_grid *g, bool is_admin)
 {
@@ -357,6 +367,12 @@ void bj_nodes_query(struct bj_grid *g, bool is_admin)
                     "label_join(max by(node,reason)("
                     "batchjob_cluster_reason_node_info$N),\"state\",\"\","
                     "\"reason\")");
+}
+
+void bj_nodes_query_history(struct bj_grid *g)
+{
+    bj_grid_add(g, first_part, HISTORY("min"));
+    bj_grid_add(g, last_part, HISTORY("max"));
 }
 
 struct bj_slice bj_node_host_of(struct bj_slice instance)
@@ -403,6 +419,35 @@ static void nodes_take_text(struct bj_nodes *n, const struct bj_grid *g,
     *since = age;
 }
 
+/* Those that there are still first, then the newest. */
+static int nodes_by_time(const void *a, const void *b)
+{
+    const struct bj_node_reason *x = a, *y = b;
+    return x->to != y->to       ? (x->to < y->to ? 1 : -1)
+           : x->from != y->from ? (x->from < y->from ? 1 : -1)
+                                : (x > y) - (x < y);
+}
+
+/* Add the time when a reason was seen last, from the row of the first. */
+static int nodes_take_reason(struct bj_nodes *n, const struct bj_grid *g,
+                             const struct bj_grid_row *row, double first)
+{
+    const double last = bj_grid_now(g, bj_grid_find(g, last_part, row->label));
+    struct bj_slice text = row->label[2], by;
+    if (!nodes_known(last))
+        return 0;
+    if (!BJ_GROW(n->reason, n->reasons + 1, n->reason_room))
+        return -ENOMEM;
+    bj_slice_field(&text, '|', &by);
+    n->reason[n->reasons++] =
+        (struct bj_node_reason){.node = bj_arena_copy(&n->names, row->label[0]),
+                                .by = bj_arena_copy(&n->names, by),
+                                .text = bj_arena_copy(&n->names, text),
+                                .from = (int64_t)first,
+                                .to = (int64_t)last};
+    return 0;
+}
+
 int bj_nodes_take(struct bj_nodes *n, const struct bj_grid *g)
 {
     for (size_t i = 0; i < g->rows; i++) {
@@ -410,8 +455,13 @@ int bj_nodes_take(struct bj_nodes *n, const struct bj_grid *g)
         const double now = bj_grid_now(g, row);
         const struct bj_slice name =
             row->label[0].n ? row->label[0] : bj_node_host_of(row->label[1]);
-        if (!nodes_known(now) || name.n == 0)
+        if (!nodes_known(now) || name.n == 0 || row->part == last_part)
             continue;
+        if (row->part == first_part) {
+            if (nodes_take_reason(n, g, row, now) < 0)
+                return -ENOMEM;
+            continue;
+        }
         struct bj_node *v = nodes_get(n, name);
         if (!v)
             return -ENOMEM;
@@ -428,6 +478,8 @@ int bj_nodes_take(struct bj_nodes *n, const struct bj_grid *g)
     for (size_t i = 0; i < n->n; i++)
         if (n->v[i].reason_age > n->v[i].state_age)
             n->v[i].reason = (struct bj_slice){NULL, 0};
+    if (n->reasons > 1)
+        qsort(n->reason, n->reasons, sizeof(*n->reason), nodes_by_time);
     return n->names.failed ? -ENOMEM : 0;
 }
 

@@ -48,11 +48,20 @@ struct bj_node {
     double speed; /* percent */
 };
 
+/* A reason that the scheduler had for the state of a node, such as a drain, in
+ * the last 30 days. */
+struct bj_node_reason {
+    struct bj_slice node, by, text; /* by: who set it; empty: not known */
+    int64_t from, to;               /* seen first and last, to ten minutes */
+};
+
 /* The nodes, in the order of their names. */
 struct bj_nodes {
     struct bj_arena names;
     struct bj_node *v;
     size_t n, room;
+    struct bj_node_reason *reason;
+    size_t reasons, reason_room;
     struct bj_buf jobs; /* HTML of a page between its two parts */
     unsigned show;      /* which of them a page shows */
 };
@@ -66,6 +75,7 @@ int bj_nodes_week(struct bj_call *c, const struct bj_params *p,
 /* Add the queries of the values to a grid, whose labels it sets, for admins
  * also of the reasons of states; take their newest values.  -ENOMEM. */
 void bj_nodes_query(struct bj_grid *g, bool is_admin);
+void bj_nodes_query_history(struct bj_grid *g); /* for admins */
 bool bj_nodes_is_state(const struct bj_grid_row *row);
 bool bj_nodes_is_reason(const struct bj_grid_row *row);
 int bj_nodes_take(struct bj_nodes *n, const struct bj_grid *g);
@@ -103,6 +113,12 @@ void bj_nodes_put_worst(struct bj_buf *b, const struct bj_nodes *n,
  * not answer, with state and reason; it needs no jobs. */
 void bj_nodes_put_out(struct bj_buf *b, const struct bj_grid *g,
                       const struct bj_nodes *n, size_t most);
+
+/* Append a card with the reasons of the last 30 days, those that there are
+ * still and the newest first; node: without a column of nodes.  Nothing without
+ * reasons. */
+void bj_nodes_put_history(struct bj_buf *b, const struct bj_nodes *n,
+                          int64_t now_sec, const struct bj_node *node);
 
 /* Append "48 of 64"; nothing known is a dash. */
 void bj_node_put_of(struct bj_buf *b, double part, double all);

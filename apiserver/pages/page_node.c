@@ -374,8 +374,10 @@ static void node_put_page(struct bj_call *c, const struct bj_grid *g)
         node_put_charts(b, g);
     bj_buf_put(b, n->jobs.p, n->jobs.len);
     b->failed |= n->jobs.failed;
-    if (!g->why && node)
+    if (!g->why && node) {
         node_put_events(b, g);
+        bj_nodes_put_history(b, n, c->now_sec, node);
+    }
     bj_page_close(c);
 }
 
@@ -432,6 +434,8 @@ static int on_node(struct bj_call *c)
     bj_buf_put(&n->jobs, c->reply->body.p + len, c->reply->body.len - len);
     c->reply->body.len = len;
     bj_nodes_query(g, c->identity.admin);
+    if (c->identity.admin)
+        bj_nodes_query_history(g);
     return bj_grid_run(c, g, node_put_page);
 }
 

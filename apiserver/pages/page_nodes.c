@@ -1,5 +1,6 @@
 /* The page of all nodes: their state and use now, and the worst of the last
  * week. */
+#include "apiserver/frame/page.h"
 #include "apiserver/pages/nodes.h"
 #include "apiserver/pages/pages.h"
 #include "base/amount.h"
@@ -11,9 +12,10 @@
 enum {
     POINTS = 3,
     STEP = 120,
-    WORST = 25,   /* nodes of that table */
-    TILES = 1500, /* more have no tiles */
-    ROWS = 200,   /* of the list */
+    WORST = 25,         /* nodes of that table */
+    TILES = 1500,       /* more have no tiles */
+    ROWS = 200,         /* of the list */
+    HISTORY_STEP = 600, /* seconds, of the query of reasons */
     MASK = BJ_BIT(BJ_PARAM_CLUSTER) | BJ_BIT(BJ_PARAM_SHOW)
 };
 
@@ -434,6 +436,65 @@ static void nodes_put_list(struct bj_buf *b, const struct bj_nodes *n)
     bj_widget_card_end(b);
 }
 
+/* --- history ---------------------------------------------------------------
+ */
+
+static void nodes_put_history_row(struct bj_buf *b,
+                                  const struct bj_node_reason *r,
+                                  int64_t now_sec, bool has_node)
+{
+    bj_buf_str(b, "<tr>");
+    if (has_node) {
+        bj_buf_str(b, "<th scope=\"row\">");
+        bj_node_put_link(b, r->node, "");
+        bj_buf_str(b, "</th>");
+    }
+    bj_buf_str(b, "<td class=\"wrap w\"><bdi>");
+    bj_html_text(b, r->text);
+    bj_buf_printf(b, "</bdi></td><td data-l=\"%s\"><bdi>",
+                  bj_local_escaped("Set by"));
+    if (r->by.n > 0)
+        bj_html_text(b, r->by);
+    else
+        bj_buf_str(b, "&ndash;");
+    bj_buf_printf(b, "</bdi></td><td data-l=\"%s\">", bj_local_escaped("From"));
+    bj_page_time(b, r->from);
+    bj_buf_printf(b, "</td><td data-l=\"%s\">", bj_local_escaped("Until"));
+    if (r->to + 2 * HISTORY_STEP > now_sec)
+        bj_local_html(b, "{now}");
+    else
+        bj_page_time(b, r->to);
+    bj_buf_str(b, "</td></tr>\n");
+}
+
+void bj_nodes_put_history(struct bj_buf *b, const struct bj_nodes *n,
+                          int64_t now_sec, const struct bj_node *node)
+{
+    enum { MOST = 50 };
+    static const char title[] = "Drained or down in the last 30 days";
+    char text[BJ_AMOUNT_COUNT];
+    if (n->reasons == 0)
+        return;
+    bj_widget_card(b, title, NULL, NULL);
+    bj_widget_table(b, bj_local_escaped(title), "stack", true);
+    bj_local_html(b, node ? "<thead><tr>"
+                          : "<thead><tr><th scope=\"col\">{Node}</th>");
+    bj_local_html(b, "<th scope=\"col\">{Reason}</th><th scope=\"col\">{Set "
+                     "by}</th><th scope=\"col\">{From}</th><th "
+                     "scope=\"col\">{Until}</th></tr></thead><tbody>\n");
+    for (size_t i = 0; i < n->reasons && i < MOST; i++)
+        nodes_put_history_row(b, &n->reason[i], now_sec, !node);
+    bj_widget_table_end(b);
+    if (n->reasons > MOST)
+        bj_local_html(b, "<p class=\"small\">{%d of %s.}</p>", MOST,
+                      bj_amount_count(text, (int64_t)n->reasons));
+    bj_local_html(b, "<p class=\"small mute\">{Reasons that the scheduler "
+                     "had for states of nodes, to ten minutes, as far as "
+                     "Prometheus goes back; a reason that came twice is one "
+                     "row.}</p>");
+    bj_widget_card_end(b);
+}
+
 /* --- the page --------------------------------------------------------------
  */
 
@@ -457,6 +518,8 @@ static void nodes_put_page(struct bj_call *c, const struct bj_grid *g)
             nodes_put_tiles(b, n);
         if (n->show != SHOW_WORST)
             nodes_put_list(b, n);
+        if (n->show == SHOW_ALL || n->show == SHOW_OUT)
+            bj_nodes_put_history(b, n, c->now_sec, NULL);
     }
     bj_local_html_str(b,
                       "<p class=\"small mute\">{Jobs and failed: those of the "
@@ -498,6 +561,8 @@ static int on_nodes(struct bj_call *c)
         return r;
     }
     bj_nodes_query(g, c->identity.admin);
+    if (c->identity.admin)
+        bj_nodes_query_history(g);
     bj_page_frame(c, bj_local("Nodes"), "", 0);
     bj_local_html(&c->reply->body,
                   "<div class=\"head\"><div><h1>{Nodes}</h1></div><form "

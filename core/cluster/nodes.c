@@ -234,12 +234,26 @@ static void add_reservation(struct bj_cluster_work *w, const struct entry *e,
     add_gpus(w, e, BJ_CL_RESERVATION_GPUS, by, e->state, 2);
 }
 
-static void add_text(struct bj_cluster_work *w, enum bj_cluster_list list,
-                     struct bj_slice node, struct bj_slice text)
+static void add_state(struct bj_cluster_work *w, const struct entry *e,
+                      struct bj_slice node)
 {
     struct bj_label l;
     struct bj_node_text_stat *s =
-        bj_cluster_single(w, list, node, bj_cluster_label(text, &l), none);
+        bj_cluster_single(w, BJ_CL_NODE_STATES, node,
+                          bj_cluster_label(e->node->state_text, &l), none);
+    if (s)
+        s->one = 1;
+}
+
+static void add_reason(struct bj_cluster_work *w, const struct entry *e,
+                       struct bj_slice node)
+{
+    struct bj_label by, l;
+    struct bj_node_text_stat *s = bj_cluster_single(
+        w, BJ_CL_NODE_REASONS, node,
+        e->node->reason_by.n > 0 ? bj_cluster_label(e->node->reason_by, &by)
+                                 : none,
+        bj_cluster_label(e->node->reason, &l));
     if (s)
         s->one = 1;
 }
@@ -261,9 +275,9 @@ static void add_once(struct bj_cluster_work *w, const struct entry *e,
     if (w->by & BJ_BY_NODE) {
         add_node(w, e, BJ_CL_EACH_NODE, node, e->base, e->flags);
         add_gpus(w, e, BJ_CL_EACH_NODE_GPUS, node, e->state, 2);
-        add_text(w, BJ_CL_NODE_STATES, node, e->node->state_text);
+        add_state(w, e, node);
         if ((w->by & BJ_BY_REASON) && e->node->reason.n > 0)
-            add_text(w, BJ_CL_NODE_REASONS, node, e->node->reason);
+            add_reason(w, e, node);
     }
 }
 

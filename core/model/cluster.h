@@ -39,7 +39,7 @@ struct bj_gpu_type_stat {
 
 /* The state of a node, or its reason, as the scheduler writes it. */
 struct bj_node_text_stat {
-    struct bj_sub sub; /* node, text */
+    struct bj_sub sub; /* node, who set the reason, text */
     uint64_t one;
 };
 

@@ -314,8 +314,8 @@ static const struct bj_metric gpu_type_rows[] = {
 };
 static const struct bj_metric node_reason_rows[] = {
     GAUGE(bj_node_text_stat, one, "info", BJ_NUMBER,
-          "Reason of the state of the node, as a label; the value is always "
-          "1."),
+          "Reason of the state of the node, and who set it, as labels; the "
+          "value is always 1."),
 };
 static const struct bj_metric node_state_rows[] = {
     GAUGE(bj_node_text_stat, one, "info", BJ_NUMBER,
@@ -423,7 +423,7 @@ static const struct bj_metric source_error_rows[] = {
         CLUSTER3("cluster_node_state", BJ_CL_NODE_STATES, bj_node_text_stat,   \
                  "node", "state_raw", NULL, node_state_rows),                  \
         CLUSTER3("cluster_reason_node", BJ_CL_NODE_REASONS, bj_node_text_stat, \
-                 "node", "reason", NULL, node_reason_rows),                    \
+                 "node", "set_by", "reason", node_reason_rows),                \
         CLUSTER3("cluster_controller", BJ_CL_CONTROLLER, bj_controller_stat,   \
                  NULL, NULL, NULL, controller_rows),                           \
         CLUSTER3("cluster_rpc", BJ_CL_RPC_TYPES, bj_rpc_stat, "rpc", NULL,     \

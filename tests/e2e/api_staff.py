@@ -256,6 +256,23 @@ def nodes(site):
     same([r[1] for r in table(body, "State, 7 days</h2>").values()], ["Reason", "fan &lt;b&gt;2"],
          "changes of its state have the reason")
     del fake.grid[-1]
+    day = int(time.time()) // 86400 * 86400
+    was = [("slow0", "root|fan|<b>2", day - 20 * 86400, day - 12 * 86400), ("slow0", "|kernel", day - 2 * 86400, time.time() - 600),
+           ("fast2", "anna|disk", day - 9 * 86400, day - 7200)]
+    fake.grid += [({"bj": part, "node": n, "state": text}, at) for n, text, *times in was for part, at in zip(("first", "last"), times)]
+    def stamp(at):
+        return time.strftime("%Y-%m-%d %H:%M", time.gmtime(at))
+    history = table(fetch(site, "/nodes?show=out", "boss").body.decode(), "in the last 30 days</h2>")
+    same((list(history), history["fast2"]), (["Node", "slow0", "fast2"], ["disk", "anna", stamp(day - 9 * 86400), stamp(day - 7200)]),
+         "drains with reason, who drained, and times")
+    del fake.grid[-2:]
+    body = fetch(site, "/nodes/slow0", "boss").body.decode()
+    check("timestamp(batchjob_cluster_reason_node_info{" in fake.query and "[30d:10m]@end()" in fake.query, "queried for 30 days", fake.query)
+    same(table(body, "in the last 30 days</h2>"), {"Reason": ["Set by", "From", "Until"], "kernel": ["&ndash;", stamp(day - 2 * 86400), "now"],
+         "fan|&lt;b&gt;2": ["root", stamp(day - 20 * 86400), stamp(day - 12 * 86400)]}, "the drains of a node")
+    fetch(site, "/nodes/slow0", "user3")
+    check("set_by" not in fake.query, "only admins see who drained", fake.query)
+    del fake.grid[-4:]
     a = fetch(site, "/nodes/slow0", "user3" if mine.get("slow0") else "newcomer")
     check(a.status == 200 and (mine.get("slow0") or "No jobs that you may see" in a.body.decode()), "others do not see its jobs")
     a = fetch(site, "/nodes/" + urllib.parse.quote('x"} or up{a="'), "boss")

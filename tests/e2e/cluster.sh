@@ -108,6 +108,7 @@ is "the CPUs of the reservation are shown" "$(value batchjob_reservation_cpus re
 is "a reason for drain" \
     "$($prom label "$tmp/page" reason batchjob_cluster_reason_nodes | grep bad)" \
     'bad?disk, "x"|State=IDLE'
+is "who drained a node" "$(value batchjob_cluster_reason_node_info node=bjx3 set_by=root reason=fan)" 1
 submitted() {
     sdiag | sed -n 's/^Jobs submitted: *//p'
 }

@@ -219,7 +219,7 @@ static void test_nodes(void **state)
     check_nodes(&w, BJ_CL_REASONS, "kernel \"5|6", "idle", "drain", 1, 0, 0, 2);
     check_nodes(&w, BJ_CL_REASONS, "fan", "down", "not_responding", 1, 0, 0,
                 80);
-    assert_non_null(find(&w, BJ_CL_NODE_REASONS, "clx3", "fan", NULL));
+    assert_non_null(find(&w, BJ_CL_NODE_REASONS, "clx3", "", "fan"));
     /* clx2 is in two active reservations, clx3 in one that is not active */
     check_nodes(&w, BJ_CL_RESERVATION_NODES, "maint1,maint2", "unknown",
                 "maintenance+not_responding+reserved", 1, 0, 80, 0);

@@ -253,42 +253,62 @@ static void test_sinfo(void **state)
     free((void *)(uintptr_t)all.p);
 }
 
-/* Load and weight come before the free text; older recordings lack them. */
+/* Who set the reason, load and weight come before the free text; older
+ * recordings lack them. */
+static const struct {
+    const char *tail, *reason;
+    uint64_t load, weight;
+    const char *by; /* NULL: not known */
+} tails[] = {
+    {"root\x1f"
+     "0.55\x1f"
+     "10\x1f"
+     "disk",
+     "disk", 55, 10, "root"},
+    {"Unknown\x1f"
+     "N/A\x1f"
+     "10\x1f"
+     "none",
+     "", BJ_ABSENT, 10, NULL},
+    {"7\x1f"
+     "8\x1f"
+     "9\x1f"
+     "fan",
+     "9\x1f"
+     "fan",
+     700, 8, NULL},
+    {"0.55\x1f"
+     "10\x1f"
+     "none",
+     "", 55, 10, NULL},
+    {"N/A\x1f"
+     "1\x1f"
+     "disk",
+     "disk", BJ_ABSENT, 1, NULL},
+    {"12\x1f"
+     "4294967295\x1f"
+     "0.5\x1f"
+     "7\x1f"
+     "fan",
+     "0.5\x1f"
+     "7\x1f"
+     "fan",
+     1200, 4294967295, NULL},
+    {"none", "", BJ_ABSENT, BJ_ABSENT, NULL}, /* recorded without them */
+    {"0.55", "0.55", BJ_ABSENT, BJ_ABSENT, NULL},
+    {"0.55\x1f"
+     "x\x1f"
+     "y",
+     "0.55\x1f"
+     "x\x1f"
+     "y",
+     BJ_ABSENT, BJ_ABSENT, NULL},
+};
+
 static void test_sinfo_load(void **state)
 {
     struct bj_sinfo_node n;
     (void)state;
-    static const struct {
-        const char *tail, *reason;
-        uint64_t load, weight;
-    } tails[] = {
-        {"0.55\x1f"
-         "10\x1f"
-         "none",
-         "", 55, 10},
-        {"N/A\x1f"
-         "1\x1f"
-         "disk",
-         "disk", BJ_ABSENT, 1},
-        {"12\x1f"
-         "4294967295\x1f"
-         "0.5\x1f"
-         "7\x1f"
-         "fan",
-         "0.5\x1f"
-         "7\x1f"
-         "fan",
-         1200, 4294967295},
-        {"none", "", BJ_ABSENT, BJ_ABSENT}, /* recorded without them */
-        {"0.55", "0.55", BJ_ABSENT, BJ_ABSENT},
-        {"0.55\x1f"
-         "x\x1f"
-         "y",
-         "0.55\x1f"
-         "x\x1f"
-         "y",
-         BJ_ABSENT, BJ_ABSENT},
-    };
     for (size_t i = 0; i < COUNT(tails); i++) {
         char text[200];
         snprintf(text, sizeof(text),
@@ -300,6 +320,7 @@ static void test_sinfo_load(void **state)
                  tails[i].tail);
         assert_int_equal(bj_sinfo_parse(S(text), &n), 0);
         is_text(n.reason, tails[i].reason);
+        is_text(n.reason_by, tails[i].by ? tails[i].by : "");
         assert_true(n.load_centi == tails[i].load);
         assert_true(n.weight == tails[i].weight);
     }

@@ -131,7 +131,15 @@ static void same_record(bool old, const char *what, unsigned k,
                         size_t size)
 {
     for (int i = 0; i < BJ_SUB_KEYS; i++)
-        if (!bj_slice_eq(a->key[i], b->key[i]))
+        if (k == BJ_CL_NODE_REASONS && i == 1) {
+            /* The text was recorded without who set the reason; Slurm itself
+             * set this one. */
+            const bool own =
+                bj_slice_eq(b->key[2], BJ_SLICE("POWER_DOWN_ASAP"));
+            assert_int_equal(a->key[i].n, 0);
+            assert_true(
+                bj_slice_eq(b->key[i], own ? BJ_SLICE("") : BJ_SLICE("root")));
+        } else if (!bj_slice_eq(a->key[i], b->key[i]))
             fail_msg("%s, list %u: key '%.*s', not '%.*s'", what, k,
                      (int)b->key[i].n, b->key[i].p, (int)a->key[i].n,
                      a->key[i].p);

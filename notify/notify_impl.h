@@ -182,6 +182,10 @@ struct bj_form_input {
 /* A kind of target that gets messages. */
 struct bj_form {
     const char *kind, *type; /* Content-Type */
+    const char *method;
+    bool digest; /* a message may have several events */
+    /* Append the path of a request below the URL of the target; NULL: none. */
+    void (*put_path)(const struct bj_form_input *in, struct bj_buf *out);
     void (*put)(const struct bj_form_input *in, struct bj_buf *out);
 };
 

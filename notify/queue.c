@@ -3,6 +3,7 @@
  * its target has accepted it, so that each is sent at least once, with the same
  * id. */
 #include "base/array.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "notify/notify_impl.h"
 #include "store/db.h"
@@ -17,6 +18,7 @@ enum {
     LIFE_SEC = 86400, /* older events and messages are lost */
     KEPT_SEC = 7 * 86400,
     MOST_SENT = 100,     /* messages of a target in a round */
+    DIGEST = 10000,      /* events in a message */
     FIRST_WAIT_SEC = 10, /* doubled after each failure */
     LONGEST_WAIT_SEC = 900,
     ID_BYTES = 16
@@ -247,16 +249,36 @@ static int queue_take_events(const struct bj_queue *q,
                : r;
 }
 
-/* Make messages of the events that wait. */
+/* Messages of the last hour. */
+static int queue_last_hour(const struct bj_queue *q, const struct bj_target *t,
+                           int64_t *ret, struct bj_err *err)
+{
+    const struct queue_value v[] = {TEXT("target", queue_name(t)),
+                                    NUMBER("since", q->now_sec - 3600)};
+    return queue_number(q,
+                        "SELECT count(*) FROM notify_message WHERE target ="
+                        " :target AND at > :since",
+                        v, 2, ret, err);
+}
+
+/* Make messages of the events that wait: one of all for a chat, unless it has
+ * had its messages of this hour. */
 static int queue_compose(const struct bj_queue *q, const struct bj_target *t,
                          struct bj_err *err)
 {
     struct bj_alerts events = {.n = 0};
-    int r = bj_store_begin(q->store, err);
+    const bool digest = t->form->digest;
+    int64_t hour = 0;
+    int r = digest ? queue_last_hour(q, t, &hour, err) : 0;
+    if (r < 0 || (digest && (uint64_t)hour >= t->conf->per_hour))
+        return r;
+    r = bj_store_begin(q->store, err);
     if (r < 0)
         return r;
-    r = queue_take_events(q, t, MOST_SENT, &events, err);
-    for (size_t i = 0; r == 0 && i < events.n; i++)
+    r = queue_take_events(q, t, digest ? DIGEST : MOST_SENT, &events, err);
+    if (r == 0 && digest && events.n > 0)
+        r = queue_put_message(q, t, events.v, events.n, err);
+    for (size_t i = 0; r == 0 && !digest && i < events.n; i++)
         r = queue_put_message(q, t, &events.v[i], 1, err);
     bj_alerts_free(&events);
     return queue_end(q, r, err);
@@ -319,6 +341,23 @@ static int queue_note(const struct bj_queue *q, const struct queue_message *m,
     return queue_end(q, r, err);
 }
 
+/* Seconds that the target asks for: Retry-After, or what Matrix has in its
+ * answer. */
+static int64_t queue_asked(const struct bj_fetch_reply *reply)
+{
+    enum { MOST_SEC = 86400 };
+    struct bj_arena arena = {0};
+    const struct bj_json *doc = NULL;
+    uint64_t ms = 0;
+    if (reply->retry_after_usec > 0)
+        return (int64_t)(reply->retry_after_usec / 1000000);
+    if (bj_json_parse(&arena, (struct bj_slice){reply->body.p, reply->body.len},
+                      "answer", NULL, &doc, NULL) == 0)
+        ms = bj_json_u64_or(bj_json_get(doc, "retry_after_ms"), 0);
+    bj_arena_free(&arena);
+    return ms / 1000 < MOST_SEC ? (int64_t)((ms + 999) / 1000) : MOST_SEC;
+}
+
 /* Until the next attempt: what the target asks for, or 10 s, 20 s, up to 15
  * min, with a random part so that several programs do not come together. */
 static int64_t queue_wait(const struct queue_message *m,
@@ -331,7 +370,7 @@ static int64_t queue_wait(const struct queue_message *m,
     wait = wait < LONGEST_WAIT_SEC ? wait : LONGEST_WAIT_SEC;
     if (getrandom(&chance, sizeof(chance), 0) == (ssize_t)sizeof(chance))
         wait += wait * chance / 1024;
-    const int64_t asked = (int64_t)(reply->retry_after_usec / 1000000);
+    const int64_t asked = queue_asked(reply);
     return asked > wait ? asked : wait;
 }
 
@@ -351,20 +390,41 @@ static void queue_log(struct bj_target *t, const struct bj_err *why, bool lost)
         bj_log(BJ_LOG_WARN, why, "notify: trying again");
 }
 
+/* The address of a message. */
+static int queue_url(const struct bj_queue *q, const struct bj_target *t,
+                     const struct queue_message *m, struct bj_buf *ret,
+                     struct bj_err *err)
+{
+    char url[BJ_TARGET_URL_MAX];
+    const struct bj_form_input in = {
+        .conf = t->conf, .id = m->name.p, .pages = q->pages};
+    int r = bj_target_url(t->conf, url, sizeof(url), err);
+    size_t n = strlen(url);
+    if (r == 0 && t->form->put_path)
+        n -= url[n - 1] == '/';
+    bj_buf_put(ret, url, n);
+    if (r == 0 && t->form->put_path)
+        t->form->put_path(&in, ret);
+    bj_buf_put(ret, "", 1);
+    explicit_bzero(url, sizeof(url));
+    return r == 0 && ret->failed ? bj_err_set(err, -ENOMEM, "messages") : r;
+}
+
 /* Send one message: 1: it is done, 0: it waits; or an error of the store. */
 static int queue_try(const struct bj_queue *q, struct bj_target *t,
                      const struct queue_message *m, struct bj_err *err)
 {
-    char url[BJ_TARGET_URL_MAX], text[320];
+    char text[320];
+    struct bj_buf full = {0};
     struct bj_fetch_reply reply = {0};
     struct bj_err why = {0};
-    int r = bj_target_url(t->conf, url, sizeof(url), &why);
+    int r = queue_url(q, t, m, &full, &why);
     if (r < 0)
         bj_err_wrap(&why, r, "target '%s'", t->conf->name);
     const struct bj_target_post p = {.conf = t->conf,
                                      .id = m->name.p,
-                                     .method = "POST",
-                                     .url = url,
+                                     .method = t->form->method,
+                                     .url = full.p,
                                      .type = t->form->type,
                                      .body = m->body,
                                      .stop = q->stop};
@@ -373,7 +433,9 @@ static int queue_try(const struct bj_queue *q, struct bj_target *t,
         r = bj_target_send(q->fetch, &p, &reply, &why);
         t->errors += r < 0;
     }
-    explicit_bzero(url, sizeof(url));
+    if (full.p)
+        explicit_bzero(full.p, full.len);
+    bj_buf_free(&full);
     const bool stopped = r < 0 && atomic_load(q->stop);
     const bool lost = r < 0 && !stopped && is_refused(&reply);
     if (r < 0 && !stopped)

@@ -18,7 +18,7 @@ const struct bj_opt bj_notify_opts[] = {
      .arg = "FILE",
      .help = "File of a target that gets notifications of findings on running "
              "jobs, of nodes, GPUs and late imports (docs/notify.md).",
-     .more = "One for each Alertmanager cluster."},
+     .more = "One for each Alertmanager cluster, webhook or chat."},
     {.name = "notify.url",
      .kind = BJ_OPT_STR,
      .off = OF(url),
@@ -118,6 +118,11 @@ const struct bj_opt bj_target_opts[] = {
      .arg = "FILE",
      .help = "File with the key that signs what a webhook gets (Standard "
              "Webhooks), read for each request."},
+    {.name = "to",
+     .kind = BJ_OPT_STR,
+     .off = AT(to),
+     .help = "Room of Matrix, topic of ntfy, or channel of Mattermost (by "
+             "default that of the hook)."},
     {.name = "ca-file",
      .kind = BJ_OPT_STR,
      .off = AT(ca_file),
@@ -174,6 +179,14 @@ const struct bj_opt bj_target_opts[] = {
      .off = AT(ended),
      .preset = "true",
      .help = "Also send a message when something has ended."},
+    {.name = "per-hour",
+     .kind = BJ_OPT_U64,
+     .off = AT(per_hour),
+     .lo = 1,
+     .hi = 3600,
+     .preset = "20",
+     .help = "Most messages to a chat in an hour; what comes in between is "
+             "one message afterwards."},
     {.name = NULL},
 };
 
@@ -185,13 +198,19 @@ static bool is_set(const char *text)
 /* What a kind of target needs. */
 static const struct kind {
     const char *name;
-    bool many;     /* several URLs */
-    bool url;      /* its URL may be an option */
-    bool url_file; /* or in a file */
+    bool many;      /* several URLs */
+    bool url;       /* its URL may be an option */
+    bool url_file;  /* or in a file */
+    bool token, to; /* required */
     bool may_sign;
 } kinds[] = {
     {.name = "alertmanager", .many = true, .url = true},
     {.name = "webhook", .url = true, .url_file = true, .may_sign = true},
+    {.name = "mattermost", .url_file = true},
+    {.name = "slack", .url_file = true},
+    {.name = "teams", .url_file = true},
+    {.name = "matrix", .url = true, .token = true, .to = true},
+    {.name = "ntfy", .url = true, .to = true},
 };
 
 static const struct kind *kind_of(const char *name)
@@ -220,6 +239,8 @@ static const char *target_problem(const struct bj_target_conf *t,
         {t->url.n > 1 && !k->many, "url: this kind has only one"},
         {is_set(t->user) && is_set(t->token_file),
          "user and token-file: only one of them"},
+        {k->token && !is_set(t->token_file), "token-file: required"},
+        {k->to && !is_set(t->to), "to: required"},
         {is_set(t->secret_file) && !k->may_sign,
          "secret-file: this kind has no signature"},
         {!k->many && t->label.n > 0, "label: this kind has no labels"},

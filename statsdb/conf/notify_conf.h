@@ -16,6 +16,7 @@ struct bj_target_conf {
     char *url_file; /* has the one URL, which is a secret */
     char *user, *password_file, *token_file;
     char *secret_file; /* signs what is posted */
+    char *to;          /* room, topic or channel */
     char *ca_file, *cert_file, *key_file;
     bool allow_http; /* also to other hosts */
     struct bj_strv event, cluster, account;
@@ -23,6 +24,7 @@ struct bj_target_conf {
     bool users;           /* show names of users and jobs */
     struct bj_strv label; /* NAME=VALUE */
     bool ended;           /* also say when something has ended */
+    uint64_t per_hour;    /* messages of a chat, at most */
 };
 
 struct bj_notify_conf {
@@ -36,7 +38,8 @@ struct bj_notify_conf {
 
 enum { BJ_TARGETS_MAX = 64 };
 
-#define BJ_TARGET_KINDS "alertmanager|webhook"
+#define BJ_TARGET_KINDS                                                        \
+    "alertmanager|webhook|mattermost|slack|matrix|ntfy|teams"
 
 /* The option tables: of the program, base a struct bj_notify_conf, and of the
  * file of a target, base a struct bj_target_conf. */

@@ -7,6 +7,7 @@ import hmac
 import http.server
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -57,6 +58,7 @@ class Recorder:
                     return
                 status, headers = answer if isinstance(answer, tuple) else (answer, {})
                 text = b"no hook at " + self.path.encode() if status >= 400 else b"ok"
+                text = headers["X-Body"].encode() if "X-Body" in headers else text
                 self.send_response(status)
                 for k, v in headers.items():
                     self.send_header(k, v)
@@ -536,6 +538,126 @@ def webhook(site, prom, recorder):
     recorder.answers = [200]
 
 
+BREAK = "\u200b"
+SUMMARY = "Only 1 of the CPUs of the job was busy."
+ABOUT = "(alpha, account phys, user anna, name "
+PAGE = "https://stats.example.org/jobs/alpha%%3A101%%3A%d" % (NOW - 7300)
+MORE = "https://wiki.example.org/serial"
+REASON = "@all see [x](http://evil.example) <!channel> www.evil.example"
+# The message about the finding of job 101 and about node n9, in each kind.
+MARKDOWN = {
+    # kind: (name of the job, reason of the node)
+    "mattermost": ("`@{0}channel <!here> [x](https:{0}//evil.example) a *b* <b>&amp; `",
+                   r"@{0}all see \[x\]\(http:{0}//evil.example\) \<\!channel\> www{0}.evil.example"),
+    "teams": (r"@{0}channel \<\!here\> \[x\]\(https:{0}//evil.example\) \`a\` \*b\* \<b\>&amp; ",
+              r"@{0}all see \[x\]\(http:{0}//evil.example\) \<\!channel\> www{0}.evil.example"),
+}
+
+
+def chat_bodies():
+    """The texts of a message, by kind, written down from the markup of each kind."""
+    for kind, (name, reason) in MARKDOWN.items():
+        yield kind, ["**Warning**: Job 101: %s %s%s) Ask for 1 CPU. [page](%s) [more](%s)" % (
+            SUMMARY, ABOUT, name.format(BREAK), PAGE, MORE),
+            "**Warning**: Node n9: The node is out of service: down (alpha) %s [page](https://stats.example.org/nodes/n9)"
+            % reason.format(BREAK)]
+    yield "slack", ["*Warning*: Job 101: %s %s`@{0}channel &lt;!here&gt; [x](https:{0}//evil.example) a *b* &lt;b&gt;"
+                    "&amp;amp; `) Ask for 1 CPU. <%s|page> <%s|more>".replace("{0}", BREAK) % (SUMMARY, ABOUT, PAGE, MORE),
+                    "*Warning*: Node n9: The node is out of service: down (alpha) @{0}all see [x](http:{0}//evil.example)"
+                    " &lt;!channel&gt; www{0}.evil.example <https://stats.example.org/nodes/n9|page>".replace("{0}", BREAK)]
+    yield "html", ["<b>Warning</b>: Job 101: %s %s@{0}channel &lt;!here&gt; [x](https:{0}//evil.example) `a` *b* &lt;b&gt;"
+                   "&amp;amp; ) Ask for 1 CPU. <a href=\"%s\">page</a> <a href=\"%s\">more</a>".replace("{0}", BREAK)
+                   % (SUMMARY, ABOUT, PAGE, MORE),
+                   "<b>Warning</b>: Node n9: The node is out of service: down (alpha) @{0}all see [x](http:{0}//evil.example)"
+                   " &lt;!channel&gt; www{0}.evil.example <a href=\"https://stats.example.org/nodes/n9\">page</a>"
+                   .replace("{0}", BREAK)]
+    yield "plain", ["Warning: Job 101: %s %s@{0}channel <!here> [x](https:{0}//evil.example) `a` *b* <b>&amp; ) Ask for 1"
+                    " CPU. %s %s".replace("{0}", BREAK) % (SUMMARY, ABOUT, PAGE, MORE),
+                    "Warning: Node n9: The node is out of service: down (alpha) @{0}all see [x](http:{0}//evil.example)"
+                    " <!channel> www{0}.evil.example https://stats.example.org/nodes/n9".replace("{0}", BREAK)]
+
+
+def chats(site, prom, recorder):
+    """Each chat gets its own format; names of jobs and reasons of nodes are harmless in all."""
+    site.targets.clear()
+    site.clear(101)
+    site.clear(102)
+    for table in ("notify_alert", "notify_event", "notify_message"):
+        site.rows("DELETE FROM " + table)
+    for kind in ("mattermost", "slack", "teams"):
+        site.target(kind, kind=kind, users=True, to="ops" if kind == "mattermost" else "",
+                    url_file=site.write(kind + ".url", "%s/%s/k3y-of-it\n" % (recorder.url, kind), 0o600))
+    token = site.write("matrix.token", "syt_t0ken\n", 0o600)
+    site.target("matrix", kind="matrix", users=True, url=[recorder.url + "/matrix/"], to="!room:example.org", token_file=token)
+    site.target("ntfy", kind="ntfy", users=True, url=[recorder.url + "/ntfy"], to="batchjob")
+    site.find(101)
+    prom.series = {"batchjob_cluster_node_nodes": [({"node": "n9", "state": "down"}, 1)],
+                   "reason_node_info": [({"node": "n9", "reason": REASON}, 1)]}
+    site.round()
+    got = {path.split("/")[1]: (path, headers, json.loads(body)) for path, headers, body in recorder.take()}
+    same(sorted(got), ["matrix", "mattermost", "ntfy", "slack", "teams"], "each chat gets one message")
+    want = dict(chat_bodies())
+    same(got["mattermost"][2], {"text": "\n\n".join(want["mattermost"]), "channel": "ops"}, "Mattermost")
+    same(got["slack"][2], {"text": "\n".join(want["slack"]), "blocks": [
+        {"type": "section", "text": {"type": "mrkdwn", "text": line, "verbatim": True}} for line in want["slack"]]}, "Slack")
+    same(got["teams"][2], {"type": "message", "attachments": [
+        {"contentType": "application/vnd.microsoft.card.adaptive", "content": {
+            "type": "AdaptiveCard", "version": "1.4",
+            "body": [{"type": "TextBlock", "text": line, "wrap": True} for line in want["teams"]]}}]}, "Teams")
+    path, headers, body = got["matrix"]
+    same((path, headers["Authorization"]), ("/matrix/_matrix/client/v3/rooms/%21room%3Aexample.org/send/m.room.message/"
+                                            + headers["Idempotency-Key"], "Bearer syt_t0ken"), "the request to Matrix")
+    same(body, {"msgtype": "m.notice", "body": "\n".join(want["plain"]), "format": "org.matrix.custom.html",
+                "formatted_body": "<br>".join(want["html"]), "m.mentions": {}}, "Matrix")
+    same(got["ntfy"][2], {"topic": "batchjob", "title": "Batch jobs: 2 notifications", "priority": 3,
+                          "message": "\n".join(want["plain"])}, "ntfy")
+
+    # Matrix asks to wait in its own words.
+    site.targets[:] = [t for t in site.targets if "matrix" in t]
+    recorder.answers = [(429, {"X-Body": '{"errcode":"M_LIMIT_EXCEEDED","retry_after_ms":1500500}'})]
+    site.clear(101)
+    site.round()
+    site.rows("UPDATE notify_alert SET ended = ended - 400 WHERE ended IS NOT NULL")
+    site.round()
+    left, = site.rows("SELECT due - %d FROM notify_message WHERE state = 'waiting'" % time.time())
+    check(1450 < left[0] <= 1501, "Matrix: as long as retry_after_ms says", left)
+    recorder.answers = [200]
+    due_now(site)
+    recorder.take()
+    site.round()
+    (_, _, body), = recorder.take()
+    same(json.loads(body)["body"], "Ended: Job 101: %s %s@{0}channel <!here> [x](https:{0}//evil.example) `a` *b* <b>&amp; )"
+         " %s".replace("{0}", BREAK) % (SUMMARY, ABOUT, PAGE), "an end is short")
+
+
+def digests(site, prom, recorder):
+    """What begins together, or beyond the messages of an hour, is one message."""
+    site.targets.clear()
+    site.rows("DELETE FROM notify_alert")
+    site.rows("DELETE FROM notify_message")
+    site.target("few", kind="mattermost", per_hour=2, ended=False,
+                url_file=site.write("few.url", recorder.url + "/few/k3y-of-it\n", 0o600))
+    prom.series = {"batchjob_cluster_node_nodes": [({"node": "n%d" % i, "state": "down"}, 1) for i in range(100, 125)]}
+    recorder.take()
+    site.round()
+    (_, _, body), = recorder.take()
+    lines = json.loads(body)["text"].split("\n\n")
+    same((len(lines), lines[-1]), (21, "and 5 more"), "25 nodes are one message with 20 of them")
+    names = [re.search("Node (n[0-9]+)", line).group(1) for line in lines[:-1]]
+    same(names, ["n%d" % i for i in range(100, 120)], "each once")
+    for node in ("n200", "n201", "n202"):
+        prom.series["batchjob_cluster_node_nodes"].append(({"node": node, "state": "down"}, 1))
+        site.round()
+    (_, _, body), = recorder.take()
+    check("n200" in json.loads(body)["text"], "the second message of the hour", body)
+    check('batchjob_stats_notify_waiting{target="few"} 2\n' in site.page(), "then events wait", site.page()[-600:])
+    site.rows("UPDATE notify_message SET at = at - 3700")
+    site.round()
+    (_, _, body), = recorder.take()
+    same(re.findall("Node (n[0-9]+)", json.loads(body)["text"]), ["n201", "n202"], "in the next hour they are one message")
+    check("anna" not in str(body) and "user" not in str(body), "names are not shown")
+
+
 def refused(site, recorder):
     """Targets are checked, and check-config shows no secret."""
     secret = site.write("secret", "tok3n-of-the-site\n", 0o600)
@@ -551,6 +673,9 @@ def refused(site, recorder):
             ("labels of a webhook", "label:", {"kind": "webhook", "url": [recorder.url], "label": ["a=b"]}),
             ("Alertmanager with a key", "secret-file", {"kind": "alertmanager", "url": [recorder.url],
                                                         "secret-file": secret}),
+            ("a hook that is no secret", "a secret", {"kind": "slack", "url": [recorder.url]}),
+            ("Matrix without token", "token-file: required", {"kind": "matrix", "url": [recorder.url], "to": "!r:x"}),
+            ("ntfy without topic", "to: required", {"kind": "ntfy", "url": [recorder.url]}),
             ("a file without address", "url-file", {"kind": "webhook", "url-file": secret}),
             ("an unknown event", "finding", {"kind": "alertmanager", "url": [recorder.url], "event": ["jobs"]}),
             ("a secret that others can read", "password-file",
@@ -627,6 +752,8 @@ def main():
             arrays_and_people(site, recorder)
             failures(site, recorder)
             webhook(site, prom, recorder)
+            chats(site, prom, recorder)
+            digests(site, prom, recorder)
             refused(site, recorder)
             late(site, recorder)
         finally:

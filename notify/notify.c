@@ -56,6 +56,21 @@ void bj_notify_print(const struct bj_statsdb_conf *conf)
     }
 }
 
+int bj_notify_greet(const struct bj_statsdb_conf *conf, const atomic_bool *stop,
+                    struct bj_err *err)
+{
+    struct bj_fetch *f = NULL;
+    int r = conf->notify.targets > 0 ? bj_fetch_new(&f, err) : 0;
+    for (size_t i = 0; r == 0 && i < conf->notify.targets; i++) {
+        struct bj_target t;
+        bj_target_init(&t, &conf->notify.target[i]);
+        if (!t.form)
+            r = bj_alertmanager_send(&t, f, BJ_SLICE("[]"), stop, err);
+    }
+    bj_fetch_free(f);
+    return r;
+}
+
 static int64_t notify_now(void)
 {
     return (int64_t)(bj_clock_wall_usec() / 1000000);

@@ -22,6 +22,11 @@ bool bj_notify_is_on(const struct bj_statsdb_conf *conf);
  * -EACCES of a secret. */
 int bj_notify_check(const struct bj_statsdb_conf *conf, struct bj_err *err);
 
+/* Post no alerts to each Alertmanager, which shows that it answers and takes
+ * the password; other targets have no such request. */
+int bj_notify_greet(const struct bj_statsdb_conf *conf, const atomic_bool *stop,
+                    struct bj_err *err);
+
 /* Print each target with its host, without secrets. */
 void bj_notify_print(const struct bj_statsdb_conf *conf);
 

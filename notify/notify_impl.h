@@ -162,6 +162,11 @@ struct bj_target_post {
 int bj_target_send(struct bj_fetch *f, const struct bj_target_post *p,
                    struct bj_fetch_reply *reply, struct bj_err *err);
 
+/* Post a body to all URLs of an Alertmanager; the last error. */
+int bj_alertmanager_send(struct bj_target *t, struct bj_fetch *f,
+                         struct bj_slice body, const atomic_bool *stop,
+                         struct bj_err *err);
+
 /* Post the alerts that a target wants to all of its URLs; errors are logged
  * once. */
 void bj_alertmanager_post(struct bj_target *t, struct bj_fetch *f,

@@ -378,9 +378,9 @@ static bool put_alerts(const struct bj_target *t,
     return n > 0;
 }
 
-static int post_to_all(struct bj_target *t, struct bj_fetch *f,
-                       struct bj_slice body, const atomic_bool *stop,
-                       struct bj_err *err)
+int bj_alertmanager_send(struct bj_target *t, struct bj_fetch *f,
+                         struct bj_slice body, const atomic_bool *stop,
+                         struct bj_err *err)
 {
     struct bj_fetch_reply reply = {0};
     struct bj_buf url = {0};
@@ -424,8 +424,9 @@ void bj_alertmanager_post(struct bj_target *t, struct bj_fetch *f,
            put_alerts(t, conf, pages, alerts, &at, now_sec, &body)) {
         int e = body.failed
                     ? bj_err_set(&why, -ENOMEM, "alerts")
-                    : post_to_all(t, f, (struct bj_slice){body.p, body.len},
-                                  stop, &why);
+                    : bj_alertmanager_send(t, f,
+                                           (struct bj_slice){body.p, body.len},
+                                           stop, &why);
         r = e < 0 ? e : r;
     }
     bj_buf_free(&body);

@@ -363,6 +363,8 @@ static int check_config(const struct bj_statsdb_conf *c, char *const *word,
     if (r == 0 && c->online)
         r = bj_mail_greet(&c->mail, err);
     if (r == 0 && c->online)
+        r = bj_notify_greet(c, &stop.now, err);
+    if (r == 0 && c->online)
         r = query_schedulers(c, err);
     if (r == 0)
         bj_notify_print(c);

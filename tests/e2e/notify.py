@@ -480,6 +480,25 @@ def webhook(site, prom, recorder):
     same((json.loads(body)["type"], json.loads(body)["data"]["end"] < time.time()),
          ("org.batchjob.finding.ended", True), "the end is an event")
 
+    # The program is killed before it has read the answer.
+    site.find(101)
+    recorder.answers = ["hang"]
+    with open(os.devnull, "w") as out:
+        p = subprocess.Popen([O + "/batchjob_stats_db", "--once", "--config.file=" + site.conf()], stderr=out, stdout=out)
+        check(wait_for(lambda: recorder.requests, 300), "an event is being sent")
+        p.kill()
+        p.wait()
+    (_, headers, body), = recorder.take()
+    recorder.answers = [200]
+    site.round()
+    same([(h["webhook-id"], b) for _, h, b in recorder.take()], [(headers["webhook-id"], body)],
+         "after a kill it is sent again, with the same id")
+    site.clear(101)
+    site.round()
+    site.rows("UPDATE notify_alert SET ended = ended - 400 WHERE ended IS NOT NULL")
+    site.round()
+    recorder.take()
+
     # Answers.  Each round is a start of the program.
     site.find(101)
     site.find(102, "site_other")
@@ -658,7 +677,7 @@ def digests(site, prom, recorder):
     check("anna" not in str(body) and "user" not in str(body), "names are not shown")
 
 
-def refused(site, recorder):
+def refused(site, prom, recorder):
     """Targets are checked, and check-config shows no secret."""
     secret = site.write("secret", "tok3n-of-the-site\n", 0o600)
     for what, want, options in (
@@ -691,7 +710,18 @@ def refused(site, recorder):
     check(p.returncode == 0 and "target good: alertmanager, http://127.0.0.1:9/\n" in p.stdout,
           "check-config shows the host of a target", p.stdout + p.stderr)
     check("tok3n" not in p.stdout + p.stderr and "pa55" not in p.stdout + p.stderr, "and no secret", p.stdout)
+    site.targets.clear()
+    site.target("there", kind="alertmanager", url=[recorder.url])
+    prom.series = {"batchjob_build_info": [({}, 2)]}
+    recorder.answers = [401, 200]
+    recorder.take()
+    p = site.run("check-config", "--online")
+    check(p.returncode != 0 and "target 'there'" in p.stderr and "status 401" in p.stderr,
+          "check-config --online asks Alertmanager", p.stdout + p.stderr)
+    same([b for _, _, b in recorder.take()], [b"[]"], "and posts no alert")
+    site.targets.clear()
     site.target("good", kind="alertmanager", url=[recorder.url])
+    site.targets *= 2
     check("used twice" in site.run("check-config").stderr, "a name that is used twice is refused")
 
 
@@ -754,7 +784,7 @@ def main():
             webhook(site, prom, recorder)
             chats(site, prom, recorder)
             digests(site, prom, recorder)
-            refused(site, recorder)
+            refused(site, prom, recorder)
             late(site, recorder)
         finally:
             real.stop()

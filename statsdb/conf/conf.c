@@ -159,6 +159,39 @@ static const struct bj_opt options[] = {
      .more = "A quarter of them may be without a complete request from one "
              "address. One needs about 60 KiB of memory and a file descriptor.",
      .rare = true},
+    {.name = "jobcomp.listen-address",
+     .kind = BJ_OPT_LIST,
+     .off = AT(jobcomp.listen),
+     .check = bj_listen_check,
+     .help = "Receive records of jobs from slurmctld (JobCompType="
+             "jobcomp/elasticsearch) on HOST:PORT, :PORT or [IPV6]:PORT; "
+             "repeat for more.",
+     .more = "Set it to have jobs in the store as soon as they end."},
+    {.name = "jobcomp.from",
+     .kind = BJ_OPT_LIST,
+     .off = AT(jobcomp.from),
+     .arg = "ADDRESS",
+     .help = "Address of a host with slurmctld that may send records; repeat "
+             "for more.",
+     .more = "Set it when slurmctld runs on another host. Every program of "
+             "that host may then send records."},
+    {.name = "jobcomp.user",
+     .kind = BJ_OPT_STR,
+     .off = AT(jobcomp.user),
+     .preset = "slurm",
+     .arg = "USER",
+     .help = "User of slurmctld on this host: of the programs of this host, "
+             "those of this user and of root may send records.",
+     .more = "Set it to SlurmUser of slurm.conf.",
+     .rare = true},
+    {.name = "jobcomp.config.file",
+     .kind = BJ_OPT_STR,
+     .off = AT(jobcomp.web_file),
+     .arg = "FILE",
+     .help = "TLS for jobcomp.listen-address, in the format of "
+             "web.config.file.",
+     .more = "Set it when slurmctld sends records over a network; slurmctld "
+             "must trust the certificate."},
     {.name = "web.listen-address",
      .kind = BJ_OPT_LIST,
      .off = AT(listen),

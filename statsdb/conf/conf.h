@@ -68,6 +68,14 @@ struct bj_receiver_conf {
     uint64_t connections;
 };
 
+/* Records of jobs that slurmctld sends: statsdb/source/source_jobcomp.h. */
+struct bj_jobcomp_conf {
+    struct bj_strv listen; /* empty: none are received */
+    struct bj_strv from;   /* addresses of other hosts that may send */
+    char *user;            /* of programs of this host that may send */
+    char *web_file;
+};
+
 struct bj_statsdb_conf {
     char *path; /* of the store */
     uint64_t cache_bytes, max_bytes, batch_lines;
@@ -78,6 +86,7 @@ struct bj_statsdb_conf {
     struct bj_strv listen;
     char *web_file; /* NULL or empty: none */
     struct bj_receiver_conf receiver;
+    struct bj_jobcomp_conf jobcomp;
     bool record_check_hosts; /* use only records of hosts that accounting has */
     bool findings;
     char *application_file; /* NULL or empty: only the built-in table */

@@ -17,6 +17,7 @@
 #include "statsdb/record/record.h"
 #include "statsdb/running/running.h"
 #include "statsdb/source/source_follow.h"
+#include "statsdb/source/source_jobcomp.h"
 #include "statsdb/source/source_mariadb.h"
 #include "statsdb/source/source_rest.h"
 #include "statsdb/source/source_sacct.h"
@@ -31,6 +32,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #define SEC(usec) ((int64_t)((usec) / 1000000))
@@ -78,10 +80,11 @@ struct bj_daemon {
     uint64_t records_due_usec, old_due_usec; /* next import, next removal */
     uint64_t months_due_usec;                /* when partitions are made next */
     uint64_t report_due_usec, web_due_usec;
-    struct bj_metrics_http *web;  /* NULL: no HTTP */
-    struct bj_receiver *receiver; /* NULL: none */
-    struct bj_running *running;   /* NULL: running jobs are not evaluated */
-    struct bj_notify *notify;     /* NULL: no targets */
+    struct bj_metrics_http *web;       /* NULL: no HTTP */
+    struct bj_receiver *receiver;      /* NULL: none */
+    struct bj_source_jobcomp *jobcomp; /* NULL: none */
+    struct bj_running *running; /* NULL: running jobs are not evaluated */
+    struct bj_notify *notify;   /* NULL: no targets */
     uint64_t removed_jobs;
     struct bj_metrics_cluster *report; /* in the order of the sources */
     int64_t since_sec;
@@ -618,6 +621,14 @@ static struct bj_metrics_values report_of(struct bj_daemon *d)
         bj_work_report(d->work, &r, d->report);
     if (d->receiver)
         bj_receiver_report(d->receiver, &r);
+    if (d->jobcomp) {
+        const struct bj_source_jobcomp_counts n =
+            bj_source_jobcomp_counts(d->jobcomp);
+        r.jobcomp_stored = n.stored;
+        r.jobcomp_malformed = n.malformed;
+        r.jobcomp_denied = n.denied;
+        r.jobcomp_failures = n.failures;
+    }
     return r;
 }
 
@@ -732,7 +743,16 @@ static void sleep_until_due(struct bj_daemon *d)
     if (d->work && bj_work_due(d->work) < next)
         next = bj_work_due(d->work);
     struct pollfd fd = {.fd = d->stop->wake_fd, .events = POLLIN};
-    poll(&fd, 1, next > now ? (int)((next - now) / 1000 + 1) : 0);
+    eventfd_t wakes;
+    if (poll(&fd, 1, next > now ? (int)((next - now) / 1000 + 1) : 0) > 0)
+        eventfd_read(d->stop->wake_fd, &wakes);
+}
+
+/* Wake the loop; from any thread. */
+static void daemon_wake(void *ctx)
+{
+    const struct bj_daemon *d = ctx;
+    eventfd_write(d->stop->wake_fd, 1);
 }
 
 /* Import from the sources of one cluster that are due. */
@@ -755,7 +775,9 @@ static int import_cluster(struct bj_daemon *d, struct bj_daemon_source *s,
 static int maintain(struct bj_daemon *d, struct bj_err *err)
 {
     struct bj_err why = {0};
-    int r = daemon_collect(d, err), e = 0;
+    int r = d->jobcomp ? bj_source_jobcomp_run(d->jobcomp, err) : 0, e = 0;
+    if (r == 0)
+        r = daemon_collect(d, err);
     if (r == 0)
         r = daemon_months(d, err);
     if (!daemon_store_failed(r) || r == -ENOSPC)
@@ -823,6 +845,10 @@ int bj_daemon_run(const struct bj_statsdb_conf *conf, struct bj_store *store,
         r = bj_metrics_http_new(&conf->listen, conf->web_file, &d.web, err);
     if (r == 0 && conf->receiver.listen.n > 0 && !daemon_single(&d))
         r = bj_receiver_new(conf, store, &d.receiver, err);
+    if (r == 0 && conf->jobcomp.listen.n > 0 && !daemon_single(&d))
+        r = bj_source_jobcomp_new(conf, store, d.upsert,
+                                  bj_work_applications(d.work), daemon_wake, &d,
+                                  &d.jobcomp, err);
     if (r == 0)
         r = bj_running_new(conf, store, &stop->now, !daemon_single(&d),
                            &d.running, err);
@@ -846,6 +872,7 @@ int bj_daemon_run(const struct bj_statsdb_conf *conf, struct bj_store *store,
     bj_notify_free(d.notify);
     bj_running_free(d.running);
     bj_receiver_free(d.receiver);
+    bj_source_jobcomp_free(d.jobcomp);
     bj_metrics_http_free(d.web);
     for (size_t i = 0; d.source && i < conf->clusters; i++)
         free_source(&d.source[i]);

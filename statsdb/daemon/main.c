@@ -20,6 +20,7 @@
 #include "statsdb/import/import.h"
 #include "statsdb/record/receiver.h"
 #include "statsdb/running/running.h"
+#include "statsdb/source/source_jobcomp.h"
 #include "statsdb/tables/export.h"
 #include "statsdb/tables/people.h"
 #include "statsdb/tables/site_zone.h"
@@ -344,6 +345,8 @@ static int check_config(const struct bj_statsdb_conf *c, char *const *word,
     bj_web_unref(web);
     if (r == 0)
         r = bj_receiver_check(&c->receiver, err);
+    if (r == 0)
+        r = bj_source_jobcomp_check(&c->jobcomp, err);
     if (r == 0)
         r = bj_work_check(c, err);
     if (r == 0)

@@ -103,6 +103,17 @@ static const struct {
     {"batchjob_stats_received_tls_certificate_expiry_timestamp_seconds",
      "gauge", "Expiry time of the certificate of record.config.file.", "",
      OF(received_tls_expires_sec), true},
+    {"batchjob_stats_jobcomp_records_total", "counter",
+     "Records of jobs from slurmctld: stored, malformed, or denied as the "
+     "client may not send them or the cluster is unknown.",
+     "result=\"stored\"", OF(jobcomp_stored), false},
+    {"batchjob_stats_jobcomp_records_total", NULL, NULL, "result=\"malformed\"",
+     OF(jobcomp_malformed), false},
+    {"batchjob_stats_jobcomp_records_total", NULL, NULL, "result=\"denied\"",
+     OF(jobcomp_denied), false},
+    {"batchjob_stats_jobcomp_failures_total", "counter",
+     "Transactions with records from slurmctld that failed.", "",
+     OF(jobcomp_failures), false},
 };
 
 enum bj_metrics_fault bj_metrics_fault(int code)

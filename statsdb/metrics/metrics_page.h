@@ -44,6 +44,9 @@ struct bj_metrics_values {
     uint64_t received_requests, received_busy;
     uint64_t received_commits, received_failures;
     uint64_t received_tls_expires_sec;
+    /* of records that slurmctld sends */
+    uint64_t jobcomp_stored, jobcomp_malformed, jobcomp_denied;
+    uint64_t jobcomp_failures;
     struct bj_slice
         refused; /* lines about refused records: statsdb/derive/derive.h */
     struct bj_slice

@@ -58,6 +58,11 @@ const struct bj_opt bj_conf_opts[] = {
               "Collect CPU time of jobs by CPU: exact on cgroup v1, estimated "
               "from threads on v2.",
               "Enable it to find jobs that leave allocated CPUs idle."),
+    COLLECTOR(BJ_COLLECT_DMEM, "dmem", "true",
+              "Collect memory that jobs hold on devices (controller dmem of "
+              "cgroup v2, Linux 6.14 or later). Needs the controller to be "
+              "enabled for jobs, with Slurm by EnableExtraControllers=dmem.",
+              NULL),
     COLLECTOR(BJ_COLLECT_HUGETLB, "hugetlb", "false",
               "Collect huge pages (hugetlbfs) of jobs by page size at the slow "
               "interval. Needs the hugetlb controller.",

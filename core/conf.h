@@ -19,7 +19,8 @@
     X(BLOCK, block)                                                            \
     X(PRESSURE, pressure)                                                      \
     X(PERCORE, percore)                                                        \
-    X(HUGETLB, hugetlb)
+    X(HUGETLB, hugetlb)                                                        \
+    X(DMEM, dmem)
 #define BJ_COLLECTOR_LIST(X)                                                   \
     BJ_CGROUP_COLLECTOR_LIST(X)                                                \
     X(PROCESS, process)                                                        \

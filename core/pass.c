@@ -1,8 +1,10 @@
+#include "core/find/layout.h"
 #include "core/gpu/gpus.h"
 #include "core/internal.h"
 #include "core/peaks.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 /* The first part of a pass: find jobs, read and identify them. */
 
@@ -11,7 +13,8 @@
 static unsigned which_files(const struct bj_core *core, const struct bj_unit *u)
 {
     return (core->conf->basic ? BJ_UNIT_BASIC : 0u) |
-           (bj_core_slow_due(core, u->slow_due_usec) ? BJ_UNIT_SLOW : 0u);
+           (bj_core_slow_due(core, u->slow_due_usec) ? BJ_UNIT_SLOW : 0u) |
+           (bj_core_slow_due(core, u->rare_due_usec) ? BJ_UNIT_RARE : 0u);
 }
 
 static void read_unit(struct bj_core *core, struct bj_unit *u,
@@ -73,6 +76,49 @@ static void check_cpuacct(struct bj_core *core)
                without->id);
 }
 
+/* Files of v1 that a kernel may lack since Linux 6.12: the hierarchy of the
+ * controller can be mounted nevertheless. */
+static const struct v1_file {
+    enum bj_collector_id id;
+    enum bj_controller ctl;
+    const char *file, *controller, *option;
+} v1_files[] = {{BJ_COLLECT_MEMORY, BJ_CTL_MEMORY, "memory.usage_in_bytes",
+                 "memory", "CONFIG_MEMCG_V1"},
+                {BJ_COLLECT_CPU, BJ_CTL_CPUSET, "cpuset.cpus", "cpuset",
+                 "CONFIG_CPUSETS_V1"}};
+
+/* Does a file of the job exist? */
+static bool has_file(const struct bj_track *t, unsigned h, const char *name)
+{
+    char path[4096];
+    return bj_unit_path(&t->unit, &t->core->reader, h, name, path,
+                        sizeof(path)) == 0 &&
+           access(path, F_OK) == 0;
+}
+
+/* Look at the jobs of a hierarchy until one has the file. */
+static void check_v1_file(struct bj_core *core, const struct v1_file *f)
+{
+    for (size_t k = 0; k < core->tracks.n; k++) {
+        const struct bj_track *t = core->tracks.v[k];
+        const int h = t->unit.ctl[f->ctl];
+        if (!due(t, 0) || h < 0 || core->hiers.v[h].version != BJ_CGROUP_V1)
+            continue;
+        if (core->hiers.v[h].has_files & 1u << f->ctl)
+            return;
+        if (has_file(t, (unsigned)h, f->file)) {
+            core->hiers.v[h].has_files |= 1u << f->ctl;
+        } else if (has_file(t, (unsigned)h, "cgroup.procs")) {
+            core->reader.faults++;
+            bj_err_set(&core->reader.fault, -ENOENT,
+                       "the hierarchy %.200s has no files of its controller "
+                       "%s: a kernel without %s has them in cgroup v2 only",
+                       core->hiers.v[h].path, f->controller, f->option);
+            return;
+        }
+    }
+}
+
 static void run_cgroup_collector(struct bj_core *core,
                                  const struct bj_cgroup_collector *c,
                                  unsigned round)
@@ -84,6 +130,10 @@ static void run_cgroup_collector(struct bj_core *core,
             pass_read_job(core->tracks.v[k], c);
     if (c->id == BJ_COLLECT_CPU && round == 0)
         check_cpuacct(core);
+    for (size_t i = 0; round == 0 && i < sizeof(v1_files) / sizeof(v1_files[0]);
+         i++)
+        if (v1_files[i].id == c->id)
+            check_v1_file(core, &v1_files[i]);
     for (size_t k = 0; c->id == BJ_COLLECT_MEMORY && k < core->tracks.n; k++) {
         struct bj_track *t = core->tracks.v[k];
         if (due(t, round))
@@ -130,6 +180,16 @@ static void run_processes(struct bj_core *core, unsigned round)
                      bj_proctab_faults(core->proctab) - before, &err);
 }
 
+static void unit_note_read(const struct bj_core *core, struct bj_unit *u)
+{
+    const uint64_t slow = core->conf->slow_usec;
+    if (bj_core_slow_due(core, u->slow_due_usec))
+        u->slow_due_usec = core->now_usec + slow;
+    if (bj_core_slow_due(core, u->rare_due_usec))
+        u->rare_due_usec =
+            core->now_usec + (slow > BJ_RARE_USEC ? slow : BJ_RARE_USEC);
+}
+
 static void note_read(struct bj_core *core, unsigned round)
 {
     for (size_t k = 0; k < core->tracks.n; k++) {
@@ -137,11 +197,10 @@ static void note_read(struct bj_core *core, unsigned round)
         if (!due(t, round))
             continue;
         t->life.read_pass = core->passes;
-        if (bj_core_slow_due(core, t->unit.slow_due_usec))
-            t->unit.slow_due_usec = core->now_usec + core->conf->slow_usec;
+        unit_note_read(core, &t->unit);
         for (struct bj_step *s = t->steps.first; s; s = s->next)
-            if (s->unit && bj_core_slow_due(core, s->unit->slow_due_usec))
-                s->unit->slow_due_usec = core->now_usec + core->conf->slow_usec;
+            if (s->unit)
+                unit_note_read(core, s->unit);
     }
 }
 
@@ -155,7 +214,7 @@ void bj_core_read_job(struct bj_track *t, bool last)
     bool first = t->unit.slow_due_usec == 0;
     unsigned which = BJ_UNIT_JOB | BJ_UNIT_ALONE |
                      (core->conf->basic ? BJ_UNIT_BASIC : 0u) |
-                     (first || last ? BJ_UNIT_SLOW : 0u);
+                     (first || last ? BJ_UNIT_SLOW | BJ_UNIT_RARE : 0u);
     for (size_t i = 0; i < sizeof(recorded) / sizeof(recorded[0]); i++)
         if (core->conf->collect[recorded[i]->id])
             read_unit(core, &t->unit, recorded[i], which);

@@ -185,6 +185,20 @@ static void publish_hugetlb(const struct bj_unit *u, struct bj_arena *a,
     job->hugetlb = (struct bj_list){v, n};
 }
 
+static void publish_dmem(const struct bj_unit *u, struct bj_arena *a,
+                         struct bj_job *job)
+{
+    if (u->nregions == 0)
+        return;
+    struct bj_dmem_use *v = bj_arena_alloc(a, u->nregions * sizeof(*v));
+    for (uint32_t i = 0; v && i < u->nregions; i++) {
+        v[i].sub.key[0] = bj_core_label(a, u->regions[i].name);
+        v[i].used_bytes = u->regions[i].used_bytes;
+        v[i].limit_bytes = u->regions[i].limit_bytes;
+    }
+    job->dmem = (struct bj_list){v, v ? u->nregions : 0};
+}
+
 static int by_step(const void *a, const void *b)
 {
     const struct bj_step_use *x = a, *y = b;
@@ -231,6 +245,7 @@ static void publish_job(struct bj_core *core, const struct bj_track *t,
     publish_cores(&t->unit, a, job);
     publish_devices(&t->unit, a, job);
     publish_hugetlb(&t->unit, a, job);
+    publish_dmem(&t->unit, a, job);
     if (t->proc) {
         bj_jobproc_publish(core->proctab, t->proc, a, job);
         if (core->conf->collect[BJ_COLLECT_PERCORE] && t->unit.ncores == 0 &&

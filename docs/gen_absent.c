@@ -33,6 +33,12 @@
     "`collector.hugetlb` is off (the default), `collector.basic`, the "        \
     "hugetlb controller is not enabled for jobs"
 
+#define NO_DMEM                                                                \
+    "`collector.dmem` is off, `collector.basic`, cgroup v1, Linux before "     \
+    "6.14, "                                                                   \
+    "a driver other than amdgpu and xe, or the controller is not enabled for " \
+    "jobs (Slurm: `EnableExtraControllers`)"
+
 #define NO_ANSWER "or the driver does not answer"
 #define ONLY_NVIDIA "not NVIDIA's driver, a MIG instance, "
 #define NO_NODE "`collector.node` is off, or "
@@ -57,6 +63,10 @@ static const struct {
     {"job.end_time", "the job runs"},
     {"job.cpu_throttled*", NO_CPU},
     {"job.cpu_periods", NO_CPU},
+    {"job.cpu_held_back", "cgroup v1, `collector.basic`, or Linux before 6.8"},
+    {"job.suspended",
+     "cgroup v1, `collector.basic`, or a kernel without `cgroup.stat.local` "
+     "(before about Linux 6.17)"},
     {"job.cpus", "no cgroup of cpuset (v1: Slurm with `ConstrainCores=no`; "
                  "v2: the controller is not enabled for jobs)"},
     {"job.cpu", NO_CPUACCT},
@@ -71,6 +81,12 @@ static const struct {
      NO_MEMORY ", or the kernel does not report it by cgroup"},
     {"job.memory_huge",
      NO_MEMORY ", or the kernel has no transparent huge pages"},
+    {"job.memory_charged_recent_peak",
+     "cgroup v1, Linux before 6.12, the program may not write to "
+     "`memory.peak`, or no whole minute has passed"},
+    {"job.memory_remote*",
+     NO_MEMORY ", `collector.basic`, a machine with one NUMA node, or the CPUs "
+               "of the job are not known"},
     {"job.memory_kernel",
      NO_MEMORY ", cgroup v2 before Linux 5.18, `collector.basic` on v1, or on "
                "v1 `cgroup.memory=nokmem` on the kernel command line"},
@@ -109,6 +125,8 @@ static const struct {
     {"job_device.*", "no cgroup of io (v1: blkio; Slurm makes none), "
                      "`collector.basic`, or the job has not used a block "
                      "device"},
+    {"job_device_memory.limit", NO_DMEM ", or no limit"},
+    {"job_device_memory.*", NO_DMEM},
     {"job_hugetlb.peak", NO_HUGETLB ", or cgroup v2"},
     {"job_hugetlb.limit_hits", NO_HUGETLB ", or cgroup v1"},
     {"job_hugetlb.limit", NO_HUGETLB ", or no limit"},

@@ -289,6 +289,11 @@ const struct bj_snmp_number bj_snmp_numbers[] = {
     METRIC(55, "batchjob_job_io_storage_read_bytes_total"),
     METRIC(56, "batchjob_job_io_storage_write_bytes_total"),
     METRIC(57, "batchjob_job_io_cancelled_write_bytes_total"),
+    METRIC(58, "batchjob_job_cpu_held_back_seconds_total"),
+    METRIC(59, "batchjob_job_suspended_seconds_total"),
+    METRIC(60, "batchjob_job_memory_charged_recent_peak_bytes"),
+    METRIC(61, "batchjob_job_memory_remote_bytes"),
+    METRIC(62, "batchjob_job_memory_remote_mean_ratio"),
 #undef HERE
 #define HERE BJ_SNMP_JOB_GPU
     INDEX(1, 0, "Id"),

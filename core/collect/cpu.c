@@ -27,6 +27,16 @@ static int parse_v2(struct bj_cgroup_reader *rd, struct bj_unit *u,
                        &rd->order[BJ_KV_CPU_STAT], &u->use);
 }
 
+/* Not a sum over the cgroups below: this cgroup had something to run. */
+static int parse_v2_local(struct bj_cgroup_reader *rd, struct bj_unit *u,
+                          const struct bj_cgfile *f, struct bj_slice text)
+{
+    (void)f;
+    static const struct bj_kv_key keys[] = {
+        {{"throttled_usec", 14}, FIELD(cpu_held_back_usec), 1}};
+    return bj_kv_parse(text, keys, 1, &rd->order[BJ_KV_CPU_LOCAL], &u->use);
+}
+
 /* cpuacct.stat: user and system, in ticks. */
 static int parse_v1_stat(struct bj_cgroup_reader *rd, struct bj_unit *u,
                          const struct bj_cgfile *f, struct bj_slice text)
@@ -103,6 +113,8 @@ static int parse_cpus(struct bj_cgroup_reader *rd, struct bj_unit *u,
     if (n < 0)
         return n;
     u->use.cpus = n > 0 ? (uint64_t)n : BJ_ABSENT;
+    if (rd->numa.nodes > 1)
+        u->numa_local = bj_numa_of_cpus(&rd->numa, text);
     int r = listed ? keep_list(u, BJ_CPUS_EFFECTIVE, text) : 0;
     if (r == 0 && extras & BJ_EXTRA_CPUSET && f->version == BJ_CGROUP_V2)
         r = keep_configured(rd, u);
@@ -119,6 +131,20 @@ static const struct bj_cgfile files[] = {
      .keep = BJ_KEPT_CPU_STAT,
      .basic = true,
      .parse = parse_v2},
+    {.name = "cpu.stat.local", /* Linux 6.8 */
+     .version = V2,
+     .ctl = BJ_CTL_CPUACCT,
+     .keep = BJ_KEPT_NONE,
+     .rare = true,
+     .by_kernel = true,
+     .parse = parse_v2_local},
+    {.name = "cgroup.stat.local", /* about Linux 6.17 */
+     .version = V2,
+     .ctl = BJ_CTL_UNIFIED,
+     .keep = BJ_KEPT_NONE,
+     .rare = true,
+     .by_kernel = true,
+     .parse = bj_parse_frozen},
     {.name = "cpuacct.usage",
      .version = V1,
      .ctl = BJ_CTL_CPUACCT,

@@ -143,6 +143,34 @@ static uint64_t parent_limit(struct bj_unit *u, struct bj_cgroup_reader *rd,
     return BJ_ABSENT;
 }
 
+/* memory.peak: since the descriptor began a new peak, if it can. */
+static int parse_v2_peak(struct bj_cgroup_reader *rd, struct bj_unit *u,
+                         const struct bj_cgfile *f, struct bj_slice text)
+{
+    struct bj_slice number = text;
+    return bj_slice_number(&number, &u->peak_since_bytes)
+               ? bj_parse_peak(rd, u, f, text)
+               : -EINVAL;
+}
+
+static int parse_numa(struct bj_cgroup_reader *rd, struct bj_unit *u,
+                      const struct bj_cgfile *f, struct bj_slice text)
+{
+    uint64_t all, remote;
+    int r = bj_numa_parse(&rd->numa, text, f->version == V1, u->numa_local,
+                          &all, &remote);
+    if (r < 0)
+        return r;
+    u->use.mem_remote_bytes = remote;
+    u->numa_kib += all / 1024;
+    u->numa_remote_kib += remote / 1024;
+    if (u->numa_kib > 0)
+        u->use.mem_remote_ppm =
+            (uint64_t)((double)u->numa_remote_kib * 1e6 / (double)u->numa_kib +
+                       0.5);
+    return 0;
+}
+
 static int parse_v2_limit(struct bj_cgroup_reader *rd, struct bj_unit *u,
                           const struct bj_cgfile *f, struct bj_slice text)
 {
@@ -175,11 +203,24 @@ static int parse_v1_limit(struct bj_cgroup_reader *rd, struct bj_unit *u,
 #define PEAK(file, ver, slot, field)                                           \
     VALUE(file, ver, slot, true, bj_parse_peak, field)
 
+#define NUMA(ver)                                                              \
+    {                                                                          \
+        .name = "memory.numa_stat", .version = ver, .ctl = BJ_CTL_MEMORY,      \
+        .keep = BJ_KEPT_NONE, .rare = true, .numa = true, .parse = parse_numa  \
+    }
+
 /* kmem is read by name, as it is not worth a kept descriptor. memory.stat must
  * follow usage and peak (note_held). */
 static const struct bj_cgfile files[] = {
     NUMBER("memory.current", V2, BJ_KEPT_MEMORY_CURRENT, true, mem_used_bytes),
-    PEAK("memory.peak", V2, BJ_KEPT_MEMORY_PEAK, mem_peak_bytes),
+    {.name = "memory.peak",
+     .version = V2,
+     .ctl = BJ_CTL_MEMORY,
+     .keep = BJ_KEPT_MEMORY_PEAK,
+     .basic = true,
+     .own_peak = true,
+     .parse = parse_v2_peak,
+     .off = FIELD(mem_peak_bytes)},
     {.name = "memory.stat",
      .version = V2,
      .ctl = BJ_CTL_MEMORY,
@@ -223,6 +264,8 @@ static const struct bj_cgfile files[] = {
      .slow = true,
      .parse = parse_v2_limit,
      .off = FIELD(mem_swap_limit_bytes)},
+    NUMA(V2),
+    NUMA(V1),
     NUMBER("memory.usage_in_bytes", V1, BJ_KEPT_MEMORY_USAGE, true,
            mem_used_bytes),
     PEAK("memory.max_usage_in_bytes", V1, BJ_KEPT_MEMORY_MAX_USAGE,

@@ -21,6 +21,7 @@ int bj_cgroup_reader_init(struct bj_cgroup_reader *rd,
     rd->watch = epoll_create1(EPOLL_CLOEXEC);
     rd->cap = BUF_BYTES;
     rd->buf = malloc(rd->cap);
+    bj_numa_read(&rd->numa, conf->sysfs);
     return rd->buf ? 0 : -ENOMEM;
 }
 
@@ -30,6 +31,7 @@ void bj_cgroup_reader_fini(struct bj_cgroup_reader *rd)
         return;
     free(rd->buf);
     free(rd->changed);
+    bj_numa_free(&rd->numa);
     bj_close_fd(&rd->watch);
     *rd = (struct bj_cgroup_reader){0};
 }
@@ -97,6 +99,7 @@ void bj_unit_init(struct bj_unit *u)
     *u = (struct bj_unit){0};
     memset(&u->use, 0xff, sizeof(u->use)); /* all fields BJ_ABSENT */
     memset(u->ctl, -1, sizeof(u->ctl));
+    u->frozen_cpu_usec = BJ_ABSENT;
     for (unsigned i = 0; i < BJ_HIERS; i++)
         u->dir[i] = -1;
     for (unsigned i = 0; i < BJ_KEPT_FILES; i++)
@@ -118,6 +121,7 @@ void bj_unit_fini(struct bj_unit *u, struct bj_fdpool *pool)
     free(u->rel[1]);
     free(u->devices);
     free(u->hugetlb);
+    free(u->regions);
     free(u->core_usec);
     free(u->cpuset);
     for (unsigned i = 0; i < BJ_CPU_LISTS; i++)
@@ -174,7 +178,8 @@ int bj_unit_place(struct bj_unit *u, const struct bj_cgroup_reader *rd,
     if (r < 0 && access(path, F_OK) < 0)
         return -errno;
     u->in_hiers |= (uint16_t)(1u << h);
-    u->slow_due_usec = 0; /* the slow files here have not been read yet */
+    /* the slow files here have not been read yet */
+    u->slow_due_usec = u->rare_due_usec = 0;
     route(u, rd);
     return 0;
 }
@@ -199,6 +204,33 @@ static int *slot(struct bj_unit *u, const struct bj_cgroup_reader *rd,
     return kept ? &u->kept[f->keep] : NULL;
 }
 
+/* Open a file whose descriptor is kept; for writing, too, if that can begin a
+ * new peak. */
+static int unit_open(struct bj_unit *u, struct bj_cgroup_reader *rd,
+                     const struct bj_cgfile *f, unsigned h)
+{
+    int fd = -EACCES;
+    u->begins_peak &= !f->own_peak;
+    if (f->own_peak && rd->hiers->v[h].is_kernel && !rd->no_own_peak)
+        fd = bj_fdpool_open(rd->pool, u->dir[h], f->name, O_RDWR);
+    if (fd == -EACCES || fd == -EPERM || fd == -EROFS)
+        fd = bj_fdpool_open(rd->pool, u->dir[h], f->name, O_RDONLY);
+    return fd;
+}
+
+/* The peak of the last interval is known; begin that of the next.  What rises
+ * and falls between reading and writing is missed.  Without the right to write,
+ * the write fails and there is none. */
+static void unit_begin_peak(struct bj_unit *u, struct bj_cgroup_reader *rd,
+                            int fd, unsigned h)
+{
+    const bool can = fd >= 0 && !rd->no_own_peak && rd->hiers->v[h].is_kernel;
+    u->use.mem_recent_peak_bytes =
+        can && u->begins_peak ? u->peak_since_bytes : BJ_ABSENT;
+    u->begins_peak = can && pwrite(fd, "r", 1, 0) == 1;
+    rd->no_own_peak |= can && !u->begins_peak && errno == EINVAL;
+}
+
 static int unit_read_file(struct bj_unit *u, struct bj_cgroup_reader *rd,
                           const struct bj_cgfile *f, unsigned h,
                           struct bj_slice *ret)
@@ -207,7 +239,7 @@ static int unit_read_file(struct bj_unit *u, struct bj_cgroup_reader *rd,
     int *fd = slot(u, rd, f);
     if (fd) {
         if (*fd < 0 && dir >= 0) {
-            *fd = bj_fdpool_open(rd->pool, dir, f->name, O_RDONLY);
+            *fd = unit_open(u, rd, f, h);
             if (*fd >= 0 && f->notified)
                 u->watched = watch(rd, *fd);
         }
@@ -264,6 +296,8 @@ static void handle_error(struct bj_unit *u, struct bj_cgroup_reader *rd,
      * interval. */
     if (bj_err_gone(r) || r == -EOPNOTSUPP) {
         u->missing[c->id] |= UINT64_C(1) << i;
+        if (f->by_kernel && bj_err_gone(r))
+            rd->lacks[c->id] |= UINT64_C(1) << i;
         return;
     }
     rd->faults++;
@@ -296,8 +330,12 @@ static bool due(struct bj_unit *u, const struct bj_cgroup_reader *rd,
     int h = u->ctl[f->ctl];
     return h >= 0 && rd->hiers->v[h].version == f->version &&
            (!f->slow || (which & BJ_UNIT_SLOW)) &&
+           (!f->rare || (which & BJ_UNIT_RARE)) &&
+           !(rd->lacks[c->id] & UINT64_C(1) << i) &&
            (f->basic || !(which & BJ_UNIT_BASIC)) &&
            (!f->job_only || (which & BJ_UNIT_JOB)) &&
+           (!f->dmem || rd->hiers->v[h].has_dmem) &&
+           (!f->numa || (rd->numa.nodes > 1 && u->numa_local != 0)) &&
            (!(u->missing[c->id] & UINT64_C(1) << i) ||
             (which & BJ_UNIT_SLOW)) &&
            !still_valid(u, rd, f, which);
@@ -317,6 +355,9 @@ void bj_unit_read(struct bj_unit *u, struct bj_cgroup_reader *rd,
             if (f->notified && u->kept[f->keep] >= 0)
                 note_change(rd, u->kept[f->keep], false);
             r = f->parse(rd, u, f, text);
+            if (r == 0 && f->own_peak && (which & BJ_UNIT_RARE))
+                unit_begin_peak(u, rd, u->kept[f->keep],
+                                (unsigned)u->ctl[f->ctl]);
         }
         if (r < 0)
             handle_error(u, rd, c, i, r);

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "core/collect/kv.h"
+#include "core/collect/numa.h"
 #include "core/conf.h"
 #include "core/find/hier.h"
 #include "core/model/record.h"
@@ -47,6 +48,11 @@ enum { BJ_PAGE_SIZES = 7 };
 struct bj_unit_hugetlb {
     uint64_t used_bytes, peak_bytes, limit_bytes, limit_hits;
 };
+/* Memory on a device; the name is the kernel's, "drm/0000:03:00.0/vram0". */
+struct bj_unit_region {
+    char name[96];
+    uint64_t used_bytes, limit_bytes;
+};
 extern const char *const bj_page_sizes[BJ_PAGE_SIZES]; /* "2MB" */
 
 struct bj_unit {
@@ -62,7 +68,15 @@ struct bj_unit {
         uint64_t inode;       /* of the directory; 0: unknown */
         uint64_t saved_bytes; /* most_bytes when it was saved */
     } held;
-    uint64_t slow_due_usec; /* when the slow files are read next */
+    /* The peak of memory charged since the kept descriptor of memory.peak last
+     * began a new one; which begins_peak says it did. */
+    uint64_t peak_since_bytes;
+    bool begins_peak;
+    uint64_t numa_local; /* NUMA nodes of its CPUs (bj_numa_of_cpus) */
+    uint64_t numa_kib, numa_remote_kib; /* sums over the samples */
+    uint64_t frozen_cpu_usec; /* its CPU time when steps were last asked */
+    uint64_t slow_due_usec;   /* when the slow files are read next */
+    uint64_t rare_due_usec;   /* the rare ones */
     /* By collector; bit i: its file i is missing, its file i could not be
      * read. */
     uint64_t missing[BJ_CGROUP_COLLECTORS], failing[BJ_CGROUP_COLLECTORS];
@@ -76,8 +90,10 @@ struct bj_unit {
     struct bj_unit_device *devices;
     uint32_t ndevices;
     struct bj_unit_hugetlb *hugetlb; /* BJ_PAGE_SIZES, or NULL: none read */
-    uint32_t ncores;                 /* of core_usec */
-    uint64_t *core_usec;             /* by CPU number; cgroup v1 */
+    struct bj_unit_region *regions;
+    uint32_t nregions;
+    uint32_t ncores;       /* of core_usec */
+    uint64_t *core_usec;   /* by CPU number; cgroup v1 */
     unsigned char *cpuset; /* bit c: CPU c is in its cpuset; ncores bits */
     char *cpu_list[BJ_CPU_LISTS]; /* "0,1,8"; NULL: not needed, or unknown */
     uint32_t cpus_listed[BJ_CPU_LISTS];
@@ -91,6 +107,8 @@ struct bj_cgfile {
     uint8_t version; /* BJ_CGROUP_V1 or _V2 */
     uint8_t ctl;     /* enum bj_controller: determines the hierarchy */
     uint8_t keep;    /* enum bj_kept */
+    bool rare; /* once a minute, or at the slow interval if that is longer */
+    bool by_kernel; /* all cgroups of the hierarchy have it, or none */
     bool slow;  /* changes rarely or is expensive: read at the slow interval */
     bool basic; /* read even when only the basic files are wanted */
     bool job_only; /* not for steps and tasks */
@@ -99,10 +117,14 @@ struct bj_cgfile {
     bool zero_slow;  /* at the slow interval while its field (off) is 0 */
     bool keep_basic; /* keep is the slot of a file that is not read in basic
                         mode, so this file is kept in basic mode only */
-    bool swap;       /* stays 0 on a machine without swap space */
-    size_t off;      /* for the parsers that fill one field */
-    uint64_t mul; /* for the same parsers: the number is multiplied by mul (0:
-                     1), or divided by div if that is not 0 */
+    bool own_peak; /* a write to its kept descriptor begins a new peak for this
+                      descriptor alone (Linux 6.12): once a minute */
+    bool dmem;     /* only where the root has dmem.capacity */
+    bool numa;     /* only with several NUMA nodes */
+    bool swap;     /* stays 0 on a machine without swap space */
+    size_t off;    /* for the parsers that fill one field */
+    uint64_t mul;  /* for the same parsers: the number is multiplied by mul (0:
+                      1), or divided by div if that is not 0 */
     uint64_t div;
     /* Parse text into the unit; 0, or -errno if it is malformed. */
     int (*parse)(struct bj_cgroup_reader *rd, struct bj_unit *u,
@@ -132,6 +154,7 @@ enum bj_kv_file {
     BJ_KV_CPUACCT_STAT,
     BJ_KV_MEMORY_STAT,
     BJ_KV_MEMORY_EVENTS,
+    BJ_KV_CPU_LOCAL,
     BJ_KV_FILES
 };
 
@@ -140,7 +163,10 @@ struct bj_cgroup_reader {
     const struct bj_conf *conf;
     const struct bj_hiers *hiers;
     struct bj_fdpool *pool;
-    unsigned needed;        /* mask of the controllers whose files are read */
+    unsigned needed;     /* mask of the controllers whose files are read */
+    struct bj_numa numa; /* of the machine */
+    uint64_t lacks[BJ_CGROUP_COLLECTORS]; /* bit i: the kernel has no file i */
+    bool no_own_peak;       /* the kernel is older than Linux 6.12 */
     bool swapless;          /* the machine has no swap space now */
     int watch;              /* epoll of the notified files; -1: none */
     unsigned char *changed; /* bit n: the file of descriptor n has changed since
@@ -171,14 +197,17 @@ int bj_unit_place(struct bj_unit *u, const struct bj_cgroup_reader *rd,
 
 /* Read the files of a collector that are due.  which is a mask of the values
  * below: the unit is a job, read basic files only, read slow files too, read
- * notified files too (between passes nobody has recorded which of them have
- * changed).  Faults are counted in rd. */
+ * rare files too, read notified files too (between passes nobody has recorded
+ * which of them have changed).  Faults are counted in rd. */
 enum {
     BJ_UNIT_JOB = 1,
     BJ_UNIT_BASIC = 2,
     BJ_UNIT_SLOW = 4,
-    BJ_UNIT_ALONE = 8
+    BJ_UNIT_ALONE = 8,
+    BJ_UNIT_RARE = 16
 };
+/* The time between two readings of rare files, at least. */
+enum { BJ_RARE_USEC = 60000000 };
 void bj_unit_read(struct bj_unit *u, struct bj_cgroup_reader *rd,
                   const struct bj_cgroup_collector *c, unsigned which);
 
@@ -198,6 +227,14 @@ int bj_parse_number(struct bj_cgroup_reader *rd, struct bj_unit *u,
  * permission can reset that. */
 int bj_parse_peak(struct bj_cgroup_reader *rd, struct bj_unit *u,
                   const struct bj_cgfile *f, struct bj_slice text);
+
+/* Time for which the cgroup was suspended (collect/freezer.c). */
+int bj_parse_frozen(struct bj_cgroup_reader *rd, struct bj_unit *u,
+                    const struct bj_cgfile *f, struct bj_slice text);
+
+/* Memory that the cgroup holds on the device with that PCI address, as
+ * "0000:03:00.0"; BJ_ABSENT: not known (collect/dmem.c). */
+uint64_t bj_dmem_of_device(const struct bj_unit *u, const char *pci);
 
 /* The collectors, each in its own file. */
 #define BJ_COLLECTOR_DECLARED(id, name)                                        \

@@ -5,9 +5,11 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 static const struct {
@@ -33,6 +35,18 @@ static unsigned mask_of(const char *dir)
     return mask;
 }
 
+static bool hier_has(const char *path, const char *file)
+{
+    char name[4096];
+    int n = snprintf(name, sizeof(name), "%s/%s", path, file);
+    return n > 0 && (size_t)n < sizeof(name) && access(name, F_OK) == 0;
+}
+
+static bool is_unified(const char *path)
+{
+    return hier_has(path, "cgroup.controllers");
+}
+
 /* Add a hierarchy unless it is known already: the name of a controller may be a
  * link to the directory of several. */
 static int hier_add(struct bj_hiers *h, const char *path, unsigned version,
@@ -44,22 +58,20 @@ static int hier_add(struct bj_hiers *h, const char *path, unsigned version,
     for (unsigned i = 0; i < h->n; i++)
         if (h->v[i].dev == st.st_dev && h->v[i].ino == st.st_ino)
             return 0;
+    struct statfs fs;
     char *copy = strdup(path);
     if (!copy)
         return -ENOMEM;
-    h->v[h->n++] = (struct bj_hier){.version = version,
-                                    .controllers = mask,
-                                    .path = copy,
-                                    .dev = st.st_dev,
-                                    .ino = st.st_ino};
+    h->v[h->n++] = (struct bj_hier){
+        .version = version,
+        .controllers = mask,
+        .has_dmem = version == BJ_CGROUP_V2 && hier_has(path, "dmem.capacity"),
+        .is_kernel = version == BJ_CGROUP_V2 && statfs(path, &fs) == 0 &&
+                     fs.f_type == CGROUP2_SUPER_MAGIC,
+        .path = copy,
+        .dev = st.st_dev,
+        .ino = st.st_ino};
     return 1;
-}
-
-static bool is_unified(const char *path)
-{
-    char name[4096];
-    int n = snprintf(name, sizeof(name), "%s/cgroup.controllers", path);
-    return n > 0 && (size_t)n < sizeof(name) && access(name, F_OK) == 0;
 }
 
 /* Add an entry of the root.  A directory is kept for all controllers in its

@@ -28,6 +28,9 @@ enum { BJ_HIERS = 12 }; /* more than the number of controllers */
 struct bj_hier {
     unsigned version;     /* BJ_CGROUP_V1 or BJ_CGROUP_V2 */
     unsigned controllers; /* bit mask; all bits for v2 */
+    bool has_dmem;        /* v2: the controller dmem exists */
+    bool is_kernel;       /* the kernel's, v2: not a copied tree */
+    unsigned has_files;   /* v1: controllers whose files were seen, a mask */
     char *path;           /* of its root */
     dev_t dev;
     ino_t ino;

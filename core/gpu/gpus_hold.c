@@ -689,6 +689,11 @@ struct bj_gpu_levels bj_gpus_levels(const struct bj_gpus *g,
     struct bj_gpu_levels l = {u->busy_ppm, u->sm_ppm, u->memory_used_bytes};
     if (holders_of(g, h->dev) != 1)
         l = (struct bj_gpu_levels){h->sm_ppm, h->sm_ppm, h->memory_bytes};
+    /* The kernel's account of the job is exact, also of what is imported. */
+    const uint64_t held =
+        bj_dmem_of_device(&h->track->unit, g->dev[h->dev].now.pci);
+    if (held != BJ_ABSENT)
+        l.memory_bytes = held;
     /* Without a value of the device, use its only job's processes. */
     if (l.memory_bytes == BJ_ABSENT)
         l.memory_bytes = h->memory_bytes;

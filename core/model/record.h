@@ -29,16 +29,25 @@ struct bj_usage {
     /* cpu.stat | cpuacct.usage, cpuacct.stat, cpu.stat */
     uint64_t cpu_usec, cpu_user_usec, cpu_system_usec;
     uint64_t cpu_throttled_usec, cpu_periods, cpu_throttled_periods;
-    uint64_t cpus; /* CPUs the job may run on (cpuset, effective) */
+    /* v2, Linux 6.8: it could run, and a quota of it or of a cgroup above held
+     * it back */
+    uint64_t cpu_held_back_usec;
+    uint64_t frozen_usec; /* suspended by the freezer; see collect/freezer.c */
+    uint64_t cpus;        /* CPUs the job may run on (cpuset, effective) */
     /* memory.* */
     uint64_t mem_used_bytes, mem_rss_bytes, mem_cache_bytes;
     uint64_t mem_mapped_bytes, mem_shmem_bytes;
     uint64_t mem_active_file_bytes, mem_inactive_file_bytes;
     uint64_t mem_unevictable_bytes, mem_huge_bytes, mem_kernel_bytes;
     uint64_t mem_peak_bytes; /* of the memory charged, page cache included */
-    uint64_t mem_held_peak_bytes; /* of rss + shmem, see collect/memory.c */
-    uint64_t mem_held_sampled;    /* 1: that is only the largest sample */
-    uint64_t mem_held_charged;    /* 1: it may contain page cache */
+    uint64_t mem_recent_peak_bytes; /* of the memory charged, in the last whole
+                                       minute (v2, Linux 6.12) */
+    uint64_t mem_held_peak_bytes;   /* of rss + shmem, see collect/memory.c */
+    uint64_t mem_held_sampled;      /* 1: that is only the largest sample */
+    uint64_t mem_held_charged;      /* 1: it may contain page cache */
+    /* anonymous memory on NUMA nodes without a CPU of it: now; and its share of
+     * all anonymous memory, mean of the samples */
+    uint64_t mem_remote_bytes, mem_remote_ppm;
     uint64_t mem_limit_bytes, mem_swap_bytes;
     uint64_t mem_limit_hits, mem_oom_kills;
     uint64_t mem_ooms;             /* v2: memory.events, oom */
@@ -84,6 +93,11 @@ struct bj_hugetlb_use { /* huge pages of a job of one size */
     uint64_t used_bytes, limit_bytes;
     uint64_t peak_bytes; /* cgroup v1 */
     uint64_t limit_hits; /* cgroup v2 */
+};
+
+struct bj_dmem_use {   /* memory of a job on a device */
+    struct bj_sub sub; /* region, as the kernel writes it */
+    uint64_t used_bytes, limit_bytes;
 };
 
 struct bj_state_use {  /* threads of a job in one state */
@@ -154,8 +168,8 @@ struct bj_job {
     uint64_t restarts;   /* runs before this one */
     uint64_t ident_info; /* 1: the row with the labels of the job */
     /* Lists only from here on (bj_job_clear). */
-    struct bj_list cores, devices, hugetlb, states, exes, places, steps, tasks,
-        energy;
+    struct bj_list cores, devices, hugetlb, dmem, states, exes, places, steps,
+        tasks, energy;
     struct bj_list gpus, gpu_claims, gpu_engines;
     /* extras */
     struct bj_list exe_counts, names, extras, even_cores;

@@ -28,6 +28,15 @@
                     BJ_NUMBER,                                                 \
                     "Enforcement periods in which the CPU quota throttled "    \
                     "the " noun "."),                                          \
+            COUNTER(bj_usage, cpu_held_back_usec, "cpu_held_back", BJ_USEC,    \
+                    "Time in which the " noun                                  \
+                    " could run and a CPU quota of it or above it held it "    \
+                    "back, summed over CPUs, in seconds (cgroup v2, Linux "    \
+                    "6.8)."),                                                  \
+            COUNTER(bj_usage, frozen_usec, "suspended", BJ_USEC,               \
+                    "Time for which the " noun                                 \
+                    " was suspended by the freezer, in seconds (cgroup v2, "   \
+                    "about Linux 6.17 or later)."),                            \
             LEVEL(bj_usage, cpus, "cpus", BJ_NUMBER,                           \
                   "CPUs the " noun " may run on (effective cpuset)."),         \
             LEVEL(bj_usage, mem_used_bytes, "memory_used", BJ_BYTES,           \
@@ -77,6 +86,19 @@
             GAUGE(bj_usage, mem_peak_bytes, "memory_charged_peak", BJ_BYTES,   \
                   "Peak of the memory charged to the " noun                    \
                   ", including page cache, in bytes."),                        \
+            LEVEL(bj_usage, mem_recent_peak_bytes,                             \
+                  "memory_charged_recent_peak", BJ_BYTES,                      \
+                  "Peak of the memory charged to the " noun                    \
+                  " in the last whole minute, including page cache, "          \
+                  "in bytes (cgroup v2, Linux 6.12 or later)."),               \
+            LEVEL(bj_usage, mem_remote_bytes, "memory_remote", BJ_BYTES,       \
+                  "Anonymous memory of the " noun                              \
+                  " on NUMA nodes without a CPU on which it may run, in "      \
+                  "bytes."),                                                   \
+            GAUGE(bj_usage, mem_remote_ppm, "memory_remote_mean", BJ_PPM,      \
+                  "Part of the anonymous memory of the " noun                  \
+                  " on NUMA nodes without a CPU on which it may run: mean of " \
+                  "the samples."),                                             \
             GAUGE(bj_usage, mem_limit_bytes, "memory_limit", BJ_BYTES,         \
                   "Memory limit of the " noun                                  \
                   ", in bytes; without its own limit, that of the nearest "    \
@@ -217,6 +239,14 @@ static const struct bj_metric device_rows[] = {
             "Read operations of the job on a block device."),
     COUNTER(bj_device_use, write_ops, "write_operations", BJ_NUMBER,
             "Write operations of the job on a block device."),
+};
+
+static const struct bj_metric dmem_rows[] = {
+    LEVEL(bj_dmem_use, used_bytes, "used", BJ_BYTES,
+          "Memory that the job holds on a device, such as the VRAM of a GPU, "
+          "in bytes."),
+    GAUGE(bj_dmem_use, limit_bytes, "limit", BJ_BYTES,
+          "The job's own limit of memory on a device, in bytes."),
 };
 
 static const struct bj_metric hugetlb_rows[] = {
@@ -507,6 +537,7 @@ const struct bj_metric_table bj_metric_tables[] = {
     JOB("job", proc, proc_rows),
     JOBS("job_core", cores, bj_core_use, "cpu", NULL, exact_core_rows),
     JOBS("job_device", devices, bj_device_use, "device", NULL, device_rows),
+    JOBS("job_device_memory", dmem, bj_dmem_use, "region", NULL, dmem_rows),
     JOBS("job_hugetlb", hugetlb, bj_hugetlb_use, "size", NULL, hugetlb_rows),
     JOBS("job_state", states, bj_state_use, "state", NULL, state_rows),
     JOBS("job_exe", exes, bj_exe_use, "exe", NULL, exe_rows),

@@ -766,6 +766,7 @@ const char *const bj_local_texts[] = {
     "Nodes never used",
     "A GPU failed",
     "A GPU failed, the job completed",
+    "Memory on other NUMA nodes",
     "A part of a GPU is enough",
     "Session with idle GPUs",
     "GPUs nearly idle",

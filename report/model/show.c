@@ -191,6 +191,7 @@ void bj_show_finding(struct bj_buf *b, struct bj_slice name)
                  {"nodes_unused", "Nodes never used"},
                  {"gpu_hardware", "A GPU failed"},
                  {"gpu_suspect", "A GPU failed, the job completed"},
+                 {"memory_remote", "Memory on other NUMA nodes"},
                  {"gpu_slice", "A part of a GPU is enough"},
                  {"gpu_low_interactive", "Session with idle GPUs"},
                  {"gpu_very_low", "GPUs nearly idle"},

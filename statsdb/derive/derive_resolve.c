@@ -125,20 +125,39 @@ static int64_t cpu_held(const struct bj_derive_job *j)
                         j->v[BJ_DJ_ELAPSED]);
 }
 
+/* CPU time that the job held while the freezer suspended it, in seconds: of
+ * that, a scheduler which knows of the suspension has left out its part of the
+ * run time. */
+static int64_t cpu_suspended(const struct bj_derive_job *j, int64_t held)
+{
+    const int64_t *v = j->v, usec = value_if_complete(j, BJ_USE_SUSPENDED);
+    if (usec == BJ_SQL_NULL || v[BJ_DJ_CPUS] <= 0 || v[BJ_DJ_ELAPSED] < 0 ||
+        !bj_bill_dated(v[BJ_DJ_START]) || !bj_bill_dated(v[BJ_DJ_END]))
+        return 0;
+    const int64_t out = v[BJ_DJ_END] - v[BJ_DJ_START] - v[BJ_DJ_ELAPSED],
+                  sec = usec / 1000000 - (out > 0 ? out : 0);
+    int64_t cpu;
+    return sec <= 0 || __builtin_mul_overflow(sec, v[BJ_DJ_CPUS], &cpu) ||
+                   cpu >= held
+               ? 0
+               : cpu;
+}
+
 /* The sources are those of the CPU time and the peak, which may be known when
  * the allocated amount is not. */
 static void resolve_efficiency(struct bj_derive_job *j)
 {
     struct bj_best cpu = best_cpu(j), peak = best_peak(j);
-    cpu.value = bj_best_cpu_ppm(cpu.value, cpu_held(j), 1);
+    const int64_t held = cpu_held(j);
+    cpu.value = bj_best_cpu_ppm(cpu.value, held - cpu_suspended(j, held), 1);
     peak.value = bj_best_memory_ppm(peak.value, j->v[BJ_DJ_MEM]);
     put_best(j, BJ_USE_CPU_EFF, BJ_USE_CPU_EFF_SOURCE, cpu);
     put_best(j, BJ_USE_MEM_EFF, BJ_USE_MEM_EFF_SOURCE, peak);
-    int64_t held = value_of_gpus(j, BJ_USE_GPU_HELD),
-            idle = value_of_gpus(j, BJ_USE_GPU_IDLE);
+    const int64_t gpu = value_of_gpus(j, BJ_USE_GPU_HELD),
+                  idle = value_of_gpus(j, BJ_USE_GPU_IDLE);
     int64_t busy = value_of_gpus(j, BJ_USE_GPU_BUSY);
-    if (busy == BJ_SQL_NULL && idle >= 0 && held >= idle)
-        busy = bj_best_ratio(held - idle, 1000000, held);
+    if (busy == BJ_SQL_NULL && idle >= 0 && gpu >= idle)
+        busy = bj_best_ratio(gpu - idle, 1000000, gpu);
     j->use[BJ_USE_GPU_EFF] = busy;
 }
 
@@ -310,6 +329,9 @@ static void measured_facts(const struct bj_derive_job *j, double *f)
                   f[BJ_FACT_CPUS_BUSY],
                   resolve_number(value_if_complete(j, BJ_USE_CPU_PEAK)) / 1e3);
     f[BJ_FACT_MEM_PEAK] = resolve_number(best_peak(j).value);
+    f[BJ_FACT_MEM_REMOTE] = percent(value_if_complete(j, BJ_USE_MEM_REMOTE));
+    f[BJ_FACT_SUSPENDED] =
+        resolve_number(value_if_complete(j, BJ_USE_SUSPENDED)) / 1e6;
     f[BJ_FACT_GPUS_UNUSED] = resolve_number(gpus_unused(j));
     f[BJ_FACT_GPU_MEM_PEAK] =
         resolve_number(value_of_gpus(j, BJ_USE_GPU_MEM_PEAK));
@@ -338,6 +360,15 @@ static void measured_facts(const struct bj_derive_job *j, double *f)
         resolve_number(j->use[BJ_USE_ENERGY_RESERVED]) / 1e6;
 }
 
+/* Time without any use; not known of a job that was suspended, whose time of
+ * suspension has no place in its curves. */
+static double idle_time(const struct bj_derive_job *j, int value,
+                        double suspended)
+{
+    return suspended > 0 ? (double)NAN
+                         : resolve_number(value_if_complete(j, value));
+}
+
 /* From the curves of the job. */
 static void course_facts(const struct bj_derive_job *j, double *f)
 {
@@ -347,8 +378,8 @@ static void course_facts(const struct bj_derive_job *j, double *f)
     left = left < 0 ? 0 : left; /* NAN stays */
     const double rise = resolve_number(value_if_complete(j, BJ_USE_MEM_RISE));
     f[BJ_FACT_IDLE_START] =
-        resolve_number(value_if_complete(j, BJ_USE_IDLE_START));
-    f[BJ_FACT_IDLE_END] = resolve_number(value_if_complete(j, BJ_USE_IDLE_END));
+        idle_time(j, BJ_USE_IDLE_START, f[BJ_FACT_SUSPENDED]);
+    f[BJ_FACT_IDLE_END] = idle_time(j, BJ_USE_IDLE_END, f[BJ_FACT_SUSPENDED]);
     f[BJ_FACT_MEM_RISE] = rise;
     f[BJ_FACT_MEM_STEADY] = percent(value_if_complete(j, BJ_USE_MEM_STEADY));
     f[BJ_FACT_MEM_GROWTH] = 100 * known_ratio(rise * hours, of);
@@ -376,21 +407,17 @@ static bool out_of_memory(const struct bj_derive_job *j)
 static void drop_use(double *f)
 {
     static const enum bj_fact of_use[] = {
-        BJ_FACT_TIME_EFFICIENCY, BJ_FACT_CPU_EFFICIENCY,
-        BJ_FACT_MEM_EFFICIENCY,  BJ_FACT_GPU_EFFICIENCY,
-        BJ_FACT_CPUS_BUSY,       BJ_FACT_CPU_EVENNESS,
-        BJ_FACT_CORE_MIN,        BJ_FACT_CORES_USED,
-        BJ_FACT_MEM_PEAK,        BJ_FACT_GPU_MEM_PEAK,
-        BJ_FACT_GPU_IDLE,        BJ_FACT_GPUS_UNUSED,
-        BJ_FACT_NODES_UNUSED,    BJ_FACT_NODES_UNEVEN,
-        BJ_FACT_NODE_DEVIATION,  BJ_FACT_GPUS_UNEVEN,
-        BJ_FACT_GPU_DEVIATION,   BJ_FACT_IDLE_START,
-        BJ_FACT_IDLE_END,        BJ_FACT_MEM_RISE,
-        BJ_FACT_MEM_STEADY,      BJ_FACT_MEM_GROWTH,
-        BJ_FACT_MEM_FORECAST,    BJ_FACT_THREADS,
-        BJ_FACT_OPEN_FILES,      BJ_FACT_SCRATCH_FILES,
-        BJ_FACT_IO_BYTES,        BJ_FACT_ENERGY,
-        BJ_FACT_ENERGY_USED,     BJ_FACT_ENERGY_RESERVED};
+        BJ_FACT_TIME_EFFICIENCY, BJ_FACT_CPU_EFFICIENCY, BJ_FACT_MEM_EFFICIENCY,
+        BJ_FACT_GPU_EFFICIENCY,  BJ_FACT_CPUS_BUSY,      BJ_FACT_CPU_EVENNESS,
+        BJ_FACT_CORE_MIN,        BJ_FACT_CORES_USED,     BJ_FACT_MEM_PEAK,
+        BJ_FACT_GPU_MEM_PEAK,    BJ_FACT_GPU_IDLE,       BJ_FACT_GPUS_UNUSED,
+        BJ_FACT_NODES_UNUSED,    BJ_FACT_NODES_UNEVEN,   BJ_FACT_NODE_DEVIATION,
+        BJ_FACT_GPUS_UNEVEN,     BJ_FACT_GPU_DEVIATION,  BJ_FACT_IDLE_START,
+        BJ_FACT_IDLE_END,        BJ_FACT_MEM_RISE,       BJ_FACT_MEM_STEADY,
+        BJ_FACT_MEM_GROWTH,      BJ_FACT_MEM_FORECAST,   BJ_FACT_MEM_REMOTE,
+        BJ_FACT_THREADS,         BJ_FACT_OPEN_FILES,     BJ_FACT_SCRATCH_FILES,
+        BJ_FACT_IO_BYTES,        BJ_FACT_ENERGY,         BJ_FACT_ENERGY_USED,
+        BJ_FACT_ENERGY_RESERVED};
     for (size_t i = 0; i < sizeof(of_use) / sizeof(of_use[0]); i++)
         f[of_use[i]] = (double)NAN;
 }

@@ -23,6 +23,8 @@
     X(MEM_ALLOCATED, mem_allocated) /* bytes; else requested */                \
     X(MEM_PEAK, mem_peak)           /* bytes */                                \
     X(MEM_EFFICIENCY, mem_efficiency) /* % of the allocated memory */          \
+    X(MEM_REMOTE, mem_remote) /* % on other NUMA nodes than its CPUs */        \
+    X(SUSPENDED, suspended)   /* seconds, by the freezer */                    \
     X(GPU_EFFICIENCY, gpu_efficiency) /* % of the time in use */               \
     X(GPUS_UNUSED, gpus_unused)                                                \
     X(GPU_MEM_PEAK, gpu_mem_peak)       /* bytes, of all its GPUs */           \

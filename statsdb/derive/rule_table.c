@@ -132,6 +132,12 @@ const char *const bj_rules_builtin[] = {
          "  when: [runtime > $runtime, scratch_files = 0]\n"
          "  set: {runtime: 15m}\n"
          "  text: 'The job never had a file open in scratch.'\n",
+    RULE "memory_remote\n"
+         "  severity: info\n"
+         "  when: [runtime > $runtime, mem_remote > $percent]\n"
+         "  set: {runtime: 10m, percent: 30}\n"
+         "  text: '{value} % of the memory was on other NUMA nodes than the "
+         "CPUs of the job, where access is slower.'\n",
     RULE "oom\n"
          "  severity: critical\n"
          "  when: [out_of_memory = 1]\n"

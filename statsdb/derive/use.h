@@ -6,11 +6,12 @@
 /* The values of job_use and job_prom in the order of their columns, with the
  * SQL that computes them from the final records r of a job ("": none). ALL: a
  * sum that is unknown if one part is unknown; GPUS: the same over the nodes
- * that saw GPUs. Memory of 0 is unknown: no process runs without it.
- * HELD_CHARGED: whether MEM_HELD has a charged peak of a node. */
-#define BJ_ALL(x) "CASE WHEN count(" x ") = count(*) THEN sum(" x ") END"
-#define BJ_GPUS(x)                                                             \
-    "CASE WHEN count(" x ") = count(r.gpu_rows) THEN sum(" x ") END"
+ * that saw GPUs; MOST: that of the node with the most, known of all. Memory of
+ * 0 is unknown: no process runs without it. HELD_CHARGED: whether MEM_HELD has
+ * a charged peak of a node. */
+#define BJ_ALL(x) "CASE WHEN count(" x ")=count(*) THEN sum(" x ")END"
+#define BJ_MOST(x) "CASE WHEN count(" x ")=count(*) THEN max(" x ")END"
+#define BJ_GPUS(x) "CASE WHEN count(" x ")=count(r.gpu_rows) THEN sum(" x ")END"
 #define BJ_USE_VALUES(X)                                                       \
     X(CPU, cpu_usec, BJ_ALL("r.cpu_known"))                                    \
     X(CPU_PEAK, cpu_peak_milli, "NULL")                                        \
@@ -45,8 +46,9 @@
     X(MEM_RISE, memory_rise_bytes, "NULL")                                     \
     X(MEM_STEADY, memory_steady_ppm, "NULL")                                   \
     X(HELD_CHARGED, memory_held_peak_charged,                                  \
-      "CASE WHEN count(r.memory_held_peak_charged) = count(*) THEN"            \
-      " max(r.memory_held_peak_charged) END")
+      BJ_MOST("r.memory_held_peak_charged"))                                   \
+    X(SUSPENDED, suspended_usec, "max(r.suspended_usec)")                      \
+    X(MEM_REMOTE, memory_remote_ppm, "max(r.memory_remote_ppm)")
 
 enum {
 #define BJ_USE_ENUM(upper, lower, nodes) BJ_USE_##upper,

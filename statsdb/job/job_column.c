@@ -489,6 +489,14 @@ const struct bj_column bj_job_columns[] = {
          BJ_VALUES(MEMORY_PEAK, "u.memory_held_peak_charged"),
          "Whether memory_peak_bytes may contain page cache, because it was "
          "charged before the first sample of a node; null: that is not known."),
+    MORE("memory_remote_percent", "RemoteMem", PPM, PERCENT,
+         "u.memory_remote_ppm",
+         "Part of its memory on other NUMA nodes than its CPUs, mean of the "
+         "samples, of the worst node; null: not measured, or one NUMA node."),
+    MORE("suspended_measured_seconds", "SuspendedMeasured", MICRO, SECONDS,
+         "u.suspended_usec",
+         "Time for which the freezer of the kernel suspended the job, the "
+         "longest of its nodes; null: a kernel does not count it."),
     MORE("memory_charged_peak_bytes", "ChargedPeakMem", INT, BYTES,
          "u.memory_charged_peak_bytes",
          "Highest memory charged to the job, page cache included; measured."),

@@ -220,6 +220,8 @@ static const struct {
     {"cpu_user_usec", "cpu_user_usec", COUNT},
     {"cpu_system_usec", "cpu_system_usec", COUNT},
     {"cpu_throttled_usec", "cpu_throttled_usec", COUNT},
+    {"suspended_usec", "suspended_usec", COUNT},
+    {"memory_remote_ppm", "memory_remote_ppm", COUNT},
     {"memory_held_peak_bytes", "memory_held_peak_bytes", COUNT},
     {"memory_held_peak_charged", "memory_held_peak_charged", HELD_FLAG},
     {"memory_charged_peak_bytes", "memory_charged_peak_bytes", COUNT},

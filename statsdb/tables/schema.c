@@ -223,6 +223,7 @@ static const char *const *const steps[][PARTS] = {
     {bj_schema_gpu_fault},
     {bj_schema_notify},
     {bj_schema_notify_queue},
+    {bj_schema_kernel},
 };
 
 enum { STEPS = sizeof(steps) / sizeof(steps[0]), COPY = 1000000 };

@@ -444,6 +444,16 @@ const char *const bj_schema_gpu_fault[] = {
     "ALTER TABLE job_use ADD COLUMN gpu_fault INT",
     NULL};
 
+/* Time for which the freezer suspended the job on a node, the longest of its
+ * nodes; the part of its memory on other NUMA nodes than its CPUs, that of the
+ * worst node. */
+#define KERNEL(table)                                                          \
+    "ALTER TABLE " table " ADD COLUMN suspended_usec INT",                     \
+        "ALTER TABLE " table " ADD COLUMN memory_remote_ppm INT"
+
+const char *const bj_schema_kernel[] = {
+    KERNEL("node_record"), KERNEL("job_prom"), KERNEL("job_use"), NULL};
+
 /* Evidence of findings.  job_finding.names: the nodes or GPUs that the finding
  * is about.  job_part: what each node and GPU used, of jobs whose nodes
  * Prometheus has, of running jobs in the last minutes.  gpu '': the values are

@@ -102,6 +102,7 @@ extern const char *const bj_schema_named[];
 extern const char *const bj_schema_gpu_fault[];
 extern const char *const bj_schema_notify[];
 extern const char *const bj_schema_notify_queue[];
+extern const char *const bj_schema_kernel[];
 extern const char *const bj_schema_views[];
 extern const char *const bj_schema_people[]; /* of PostgreSQL */
 

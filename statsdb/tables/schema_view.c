@@ -131,6 +131,8 @@ const char *const bj_schema_views[] = {
     VALUE(26, "memory_rise_bytes")
     VALUE(27, "memory_steady_ppm")
     VALUE(28, "memory_held_peak_charged")
+    /* from final records only */
+    ",suspended_usec,memory_remote_ppm"
     ",cpu_efficiency_ppm," BJ_SQL_SOURCE("u.cpu_efficiency_source")
     " AS cpu_efficiency_source,memory_efficiency_ppm,"
     BJ_SQL_SOURCE("u.memory_efficiency_source") " AS memory_efficiency_source,"

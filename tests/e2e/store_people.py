@@ -82,7 +82,7 @@ def add_records(store):
 
 
 # Tables that the last version of the store added.
-ADDED = "notify_event notify_message"
+ADDED = dict.fromkeys(("node_record", "job_prom", "job_use"), "suspended_usec memory_remote_ppm")
 
 
 def set_up(site, pg):
@@ -323,8 +323,8 @@ def changes(site, pg):
     same({r["viewname"] for r in sql_user.rows("SELECT viewname FROM pg_views WHERE schemaname = 'people'")},
          set(VIEWS), "all views are created")
     # An upgrade creates the views again.
-    pg.sql("".join("DROP TABLE %s;" % table for table in ADDED.split()) +
-           "ALTER TABLE notify_alert DROP COLUMN told;"
+    pg.sql("".join("ALTER TABLE %s DROP COLUMN %s CASCADE;" % (table, column) for table, columns in ADDED.items()
+                   for column in columns.split()) +
            "UPDATE store_meta SET version = version - 1", "batchjob")
     p = subprocess.run([IMPORTER, "--once", "--store.path=" + writer, "--cluster.file=" + os.path.join(
         site.folder, "fake.yml")], capture_output=True, check=False)

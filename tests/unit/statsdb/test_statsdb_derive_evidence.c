@@ -97,11 +97,92 @@ static void test_curves(void **state)
     derive_rig_close(&w);
 }
 
+/* Time for which the freezer suspended a job is out of its CPU efficiency,
+ * once: a scheduler that knows of it has a shorter run time.  6480 s were used
+ * of the 14400 s of 4 CPUs in an hour. */
+static void test_suspended(void **state)
+{
+    static const struct {
+        uint64_t elapsed;
+        const char *n1, *n2;
+        int64_t ppm;
+        const char *found; /* without sources of energy and time limits */
+    } cases[] = {
+        {3600, "", "", 450000, "cpu_very_low\n"},
+        {3600, ",\"suspended_usec\":0", ",\"suspended_usec\":0", 450000,
+         "cpu_very_low\n"},
+        {3600, ",\"suspended_usec\":1800000000", "", 900000, ""},
+        {3600, ",\"suspended_usec\":60000000", ",\"suspended_usec\":1800000000",
+         900000, ""},
+        {1800, ",\"suspended_usec\":1800000000", "", 900000, ""},
+        {1800, "", "", 900000, ""},
+        /* more than the whole run: a reboot, or another job */
+        {3600, ",\"suspended_usec\":9900000000", "", 450000, "cpu_very_low\n"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct derive_rig w;
+        struct bj_sched_job j;
+        char text[200];
+        derive_rig_open(&w);
+        make_job(&j, "10", 3600, 3600);
+        j.elapsed_sec = cases[i].elapsed;
+        j.use.cpu_usec = BJ_ABSENT;
+        put_job(&w, &j);
+        snprintf(text, sizeof(text), ",\"cpu_usec\":3000000000%s", cases[i].n1);
+        put_record(&w, "10", "n1", T0 + 7200, text);
+        snprintf(text, sizeof(text), ",\"cpu_usec\":3480000000%s", cases[i].n2);
+        put_record(&w, "10", "n2", T0 + 7200, text);
+        derive_all(&w);
+        assert_int_equal(number(w.s, "SELECT cpu_efficiency_ppm FROM job_use"),
+                         cases[i].ppm);
+        expect(w.s,
+               "SELECT name FROM job_finding_v WHERE name LIKE 'cpu%' OR"
+               " name = 'memory_remote'",
+               cases[i].found);
+        derive_rig_close(&w);
+    }
+}
+
+/* Memory on other NUMA nodes: that of the worst node counts; unknown while a
+ * node has not reported. */
+static void test_memory_remote(void **state)
+{
+    static const struct {
+        const char *n1, *n2, *found;
+    } cases[] = {
+        {",\"memory_remote_ppm\":450000", ",\"memory_remote_ppm\":0",
+         "45 % of the memory was on other NUMA nodes than the CPUs of the job, "
+         "where access is slower.\n"},
+        {",\"memory_remote_ppm\":300000", ",\"memory_remote_ppm\":0", ""},
+        {",\"memory_remote_ppm\":450000", NULL, ""},
+        {"", "", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct derive_rig w;
+        struct bj_sched_job j;
+        derive_rig_open(&w);
+        make_job(&j, "10", 3600, 3600);
+        put_job(&w, &j);
+        put_record(&w, "10", "n1", T0 + 7200, cases[i].n1);
+        if (cases[i].n2)
+            put_record(&w, "10", "n2", T0 + 7200, cases[i].n2);
+        derive_all(&w);
+        expect(w.s,
+               "SELECT text FROM job_finding_v WHERE name = 'memory_remote'",
+               cases[i].found);
+        derive_rig_close(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_uneven),
         cmocka_unit_test(test_curves),
+        cmocka_unit_test(test_suspended),
+        cmocka_unit_test(test_memory_remote),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

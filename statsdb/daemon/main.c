@@ -12,6 +12,7 @@
 #include "report/model/catalogue.h"
 #include "statsdb/conf/conf.h"
 #include "statsdb/copy/copy_command.h"
+#include "statsdb/daemon/balances_command.h"
 #include "statsdb/daemon/check.h"
 #include "statsdb/daemon/daemon.h"
 #include "statsdb/daemon/rules_command.h"
@@ -219,6 +220,23 @@ static int explain_rules(const struct bj_statsdb_conf *c, char *const *word,
     bj_buf_free(&out);
     bj_store_close(store);
     bj_rules_free(rules);
+    return r;
+}
+
+/* What is right is printed, also if a line of the file is not. */
+static int print_balances(const struct bj_statsdb_conf *c, char *const *word,
+                          struct bj_err *err)
+{
+    struct bj_store *store = NULL;
+    struct bj_buf out = {0};
+    int r = open_store(c, READ, &store, err);
+    if (r == 0)
+        r = bj_balances(store, word[0], word[0] ? word[1] : NULL,
+                        (int64_t)(bj_clock_wall_usec() / 1000000), &out, err);
+    if ((r == 0 || r == -EINVAL) && out.len > 1)
+        fwrite(out.p, 1, out.len, stdout);
+    bj_buf_free(&out);
+    bj_store_close(store);
     return r;
 }
 
@@ -518,6 +536,8 @@ static void print_help(bool all, struct bj_buf *out)
         "  export        jobs as CSV or JSON lines on standard output\n"
         "  rules JOB     the facts of an ended job, and which rules apply to "
         "it\n"
+        "  balances core-hours|gpu-hours FILE   what accounts have left, for "
+        "Open OnDemand\n"
         "  rename user|account OLD NEW   give jobs, records and sums the new "
         "name\n"
         "  delete-user USER   remove what the store says of a person\n"
@@ -537,12 +557,19 @@ static const struct command {
     int (*run)(const struct bj_statsdb_conf *c, char *const *word,
                struct bj_err *err);
 } commands[] = {
-    {"run", 0, main_run},         {"check-config", 0, check_config},
-    {"check", 0, check_store},    {"backup", 1, backup},
-    {"copy", 0, main_copy},       {"export", 0, export},
-    {"import", 2, import},        {"mail", 3, bj_mail_command},
-    {"texts", 0, print_texts},    {"rules", 1, explain_rules},
-    {"rename", 3, rename_people}, {"delete-user", 1, delete_user},
+    {"run", 0, main_run},
+    {"check-config", 0, check_config},
+    {"check", 0, check_store},
+    {"backup", 1, backup},
+    {"copy", 0, main_copy},
+    {"export", 0, export},
+    {"import", 2, import},
+    {"mail", 3, bj_mail_command},
+    {"texts", 0, print_texts},
+    {"rules", 1, explain_rules},
+    {"rename", 3, rename_people},
+    {"delete-user", 1, delete_user},
+    {"balances", 2, print_balances},
 };
 
 enum { COMMANDS = sizeof(commands) / sizeof(commands[0]) };
@@ -558,11 +585,12 @@ static int dispatch(const struct bj_statsdb_conf *c, char *const *word,
     while (i < COMMANDS && strcmp(word[0], commands[i].name) != 0)
         i++;
     if (i == COMMANDS)
-        return bj_err_set(err, -EINVAL,
-                          "'%.40s' is not a command (run, check-config, check, "
-                          "backup, copy, delete-user, export, import, mail, "
-                          "rename, rules, texts)",
-                          word[0]);
+        return bj_err_set(
+            err, -EINVAL,
+            "'%.40s' is not a command (run, balances, check-config, "
+            "check, backup, copy, delete-user, export, import, mail, "
+            "rename, rules, texts)",
+            word[0]);
     while (n < commands[i].most && word[n + 1])
         n++;
     return word[n + 1]

@@ -5,11 +5,13 @@
 
 #define AT(member) offsetof(struct bj_conf, member)
 #define COLLECTOR(id, text_name, on, text, when)                               \
-    {                                                                          \
-        .name = "collector." text_name, .kind = BJ_OPT_BOOL,                   \
-        .off = AT(collect) + (id) * sizeof(bool), .preset = on, .help = text,  \
-        .more = when, .set_off = AT(collect_set) + (id) * sizeof(bool)         \
-    }
+    {.name = "collector." #text_name,                                          \
+     .kind = BJ_OPT_BOOL,                                                      \
+     .off = AT(collect) + BJ_COLLECT_##id * sizeof(bool),                      \
+     .preset = on,                                                             \
+     .help = text,                                                             \
+     .more = when,                                                             \
+     .set_off = AT(collect_set) + BJ_COLLECT_##id * sizeof(bool)},
 
 #define SECOND 1000000u
 #define METER_CHOICE(name) "|" #name
@@ -37,69 +39,13 @@ const struct bj_opt bj_conf_opts[] = {
      .help = "Directory where the cgroup hierarchies are mounted.",
      .more =
          "Change it in a container that mounts the host's cgroups elsewhere."},
-    COLLECTOR(BJ_COLLECT_CPU, "cpu", "true",
-              "Collect CPU time, throttling and allocated CPUs of jobs.",
-              "Disable it to save a read for each job."),
-    COLLECTOR(BJ_COLLECT_MEMORY, "memory", "true", "Collect memory of jobs.",
-              "Disable it to save reads for each job."),
-    COLLECTOR(
-        BJ_COLLECT_PIDS, "pids", "true",
-        "Collect the processes and threads that the pids controller counts.",
-        "Disable it to save a read for each job."),
-    COLLECTOR(BJ_COLLECT_BLOCK, "block", "true",
-              "Collect block I/O of jobs by device at the slow interval. Needs "
-              "the io or blkio controller.",
-              "Disable it on diskless nodes."),
-    COLLECTOR(BJ_COLLECT_PRESSURE, "pressure", "false",
-              "Collect pressure stall information of jobs at the slow interval "
-              "(cgroup v2). Expensive on nodes with many CPUs.",
-              "Enable it to see which jobs wait for CPUs, memory or I/O."),
-    COLLECTOR(BJ_COLLECT_PERCORE, "percore", "false",
-              "Collect CPU time of jobs by CPU: exact on cgroup v1, estimated "
-              "from threads on v2.",
-              "Enable it to find jobs that leave allocated CPUs idle."),
-    COLLECTOR(BJ_COLLECT_DMEM, "dmem", "true",
-              "Collect memory that jobs hold on devices (controller dmem of "
-              "cgroup v2, Linux 6.14 or later). Needs the controller to be "
-              "enabled for jobs, with Slurm by EnableExtraControllers=dmem.",
-              NULL),
-    COLLECTOR(BJ_COLLECT_HUGETLB, "hugetlb", "false",
-              "Collect huge pages (hugetlbfs) of jobs by page size at the slow "
-              "interval. Needs the hugetlb controller.",
-              "Enable it where jobs reserve huge pages and the batch system "
-              "limits them, such as PBS and Kubernetes."),
-    COLLECTOR(BJ_COLLECT_PROCESS, "process", "false",
-              "Collect processes of jobs: threads by state, CPU time by "
-              "executable, I/O of all file systems, file descriptors.",
-              "Enable it for I/O on network file systems and for executables. "
-              "It reads /proc for every process of a job."),
-    COLLECTOR(BJ_COLLECT_NODE, "node", "true",
-              "Collect CPU time, memory and topology of the node.",
-              "Disable it when node_exporter or collectd's own plugins provide "
-              "these values."),
-    COLLECTOR(
-        BJ_COLLECT_ENERGY, "energy", "true",
-        "Collect energy of the node and its jobs, where a power meter is "
-        "found.",
-        "Disable it on virtual machines and where the values are not used."),
-    COLLECTOR(BJ_COLLECT_EMISSIONS, "emissions", "false",
-              "Collect emission factors of electricity, in g CO2e/kWh.",
-              "Enable it on one host of the site."),
-    COLLECTOR(BJ_COLLECT_CLUSTER, "cluster", "false",
-              "Collect queue, nodes and limits of the cluster from Slurm. "
-              "Enable on one host of the cluster only.",
-              "Enable it on the head node for queue and node states."),
-    COLLECTOR(
-        BJ_COLLECT_GPU, "gpu", "true",
-        "Collect GPUs and the jobs that use them, where a driver is found.",
-        "Disable it where another exporter must be the only client of the "
-        "driver."),
-    {.name = "collector.disable-defaults",
-     .kind = BJ_OPT_BOOL,
-     .off = AT(disable_defaults),
-     .help = "Run only the collectors that the configuration names.",
-     .more =
-         "Set it, and the collectors you need, for a minimal configuration."},
+    BJ_COLLECTOR_LIST(COLLECTOR){
+        .name = "collector.disable-defaults",
+        .kind = BJ_OPT_BOOL,
+        .off = AT(disable_defaults),
+        .help = "Run only the collectors that the configuration names.",
+        .more = "Set it, and the collectors you need, for a minimal "
+                "configuration."},
     {.name = "collector.basic",
      .kind = BJ_OPT_BOOL,
      .off = AT(basic),

@@ -9,30 +9,74 @@
 
 #include <stdbool.h>
 
-/* The collectors, in the order in which they run: X(ID, NAME) of each.  Those
- * that read files of cgroups are core/collect/NAME.c, with bj_NAME_collector.
- */
+/* The collectors, in the order in which they run: X(ID, NAME, whether it runs
+ * without options, the help of --collector.NAME, the reason to change that).
+ * Those that read files of cgroups are core/collect/NAME.c, with
+ * bj_NAME_collector. */
 #define BJ_CGROUP_COLLECTOR_LIST(X)                                            \
-    X(CPU, cpu)                                                                \
-    X(MEMORY, memory)                                                          \
-    X(PIDS, pids)                                                              \
-    X(BLOCK, block)                                                            \
-    X(PRESSURE, pressure)                                                      \
-    X(PERCORE, percore)                                                        \
-    X(HUGETLB, hugetlb)                                                        \
-    X(DMEM, dmem)
+    X(CPU, cpu, "true",                                                        \
+      "Collect CPU time, throttling and allocated CPUs of jobs.",              \
+      "Disable it to save a read for each job.")                               \
+    X(MEMORY, memory, "true", "Collect memory of jobs.",                       \
+      "Disable it to save reads for each job.")                                \
+    X(PIDS, pids, "true",                                                      \
+      "Collect the processes and threads that the pids controller "            \
+      "counts.",                                                               \
+      "Disable it to save a read for each job.")                               \
+    X(BLOCK, block, "true",                                                    \
+      "Collect block I/O of jobs by device at the slow interval. "             \
+      "Needs the io or blkio controller.",                                     \
+      "Disable it on diskless nodes.")                                         \
+    X(PRESSURE, pressure, "false",                                             \
+      "Collect pressure stall information of jobs at the slow "                \
+      "interval (cgroup v2). Expensive on nodes with many CPUs.",              \
+      "Enable it to see which jobs wait for CPUs, memory or I/O.")             \
+    X(PERCORE, percore, "false",                                               \
+      "Collect CPU time of jobs by CPU: exact on cgroup v1, estimated"         \
+      " from threads on v2.",                                                  \
+      "Enable it to find jobs that leave allocated CPUs idle.")                \
+    X(HUGETLB, hugetlb, "false",                                               \
+      "Collect huge pages (hugetlbfs) of jobs by page size at the "            \
+      "slow interval. Needs the hugetlb controller.",                          \
+      "Enable it where jobs reserve huge pages and the batch system "          \
+      "limits them, such as PBS and Kubernetes.")                              \
+    X(DMEM, dmem, "true",                                                      \
+      "Collect memory that jobs hold on devices (controller dmem of "          \
+      "cgroup v2, Linux 6.14 or later). Needs the controller to be "           \
+      "enabled for jobs, with Slurm by EnableExtraControllers=dmem.",          \
+      NULL)
 #define BJ_COLLECTOR_LIST(X)                                                   \
     BJ_CGROUP_COLLECTOR_LIST(X)                                                \
-    X(PROCESS, process)                                                        \
-    X(NODE, node)                                                              \
-    X(ENERGY, energy)                                                          \
-    X(EMISSIONS, emissions)                                                    \
-    X(GPU, gpu)                                                                \
-    X(CLUSTER, cluster)
+    X(PROCESS, process, "false",                                               \
+      "Collect processes of jobs: threads by state, CPU time by "              \
+      "executable, I/O of all file systems, file descriptors.",                \
+      "Enable it for I/O on network file systems and for executables."         \
+      " It reads /proc for every process of a job.")                           \
+    X(NODE, node, "true",                                                      \
+      "Collect CPU time, memory and topology of the node.",                    \
+      "Disable it when node_exporter or collectd's own plugins "               \
+      "provide these values.")                                                 \
+    X(ENERGY, energy, "true",                                                  \
+      "Collect energy of the node and its jobs, where a power meter "          \
+      "is found.",                                                             \
+      "Disable it on virtual machines and where the values are not "           \
+      "used.")                                                                 \
+    X(EMISSIONS, emissions, "false",                                           \
+      "Collect emission factors of electricity, in g CO2e/kWh.",               \
+      "Enable it on one host of the site.")                                    \
+    X(GPU, gpu, "true",                                                        \
+      "Collect GPUs and the jobs that use them, where a driver is "            \
+      "found.",                                                                \
+      "Disable it where another exporter must be the only client of "          \
+      "the driver.")                                                           \
+    X(CLUSTER, cluster, "false",                                               \
+      "Collect queue, nodes and limits of the cluster from Slurm. "            \
+      "Enable on one host of the cluster only.",                               \
+      "Enable it on the head node for queue and node states.")
 
 enum bj_collector_id {
-#define BJ_COLLECTOR_ID(id, name) BJ_COLLECT_##id,
-#define BJ_COLLECTOR_ONE(id, name) +1
+#define BJ_COLLECTOR_ID(id, ...) BJ_COLLECT_##id,
+#define BJ_COLLECTOR_ONE(...) +1
     BJ_COLLECTOR_LIST(BJ_COLLECTOR_ID) BJ_COLLECTORS,
     /* the number of those that read files of cgroups */
     BJ_CGROUP_COLLECTORS = BJ_CGROUP_COLLECTOR_LIST(BJ_COLLECTOR_ONE)

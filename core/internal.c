@@ -7,7 +7,7 @@
 
 const char *const bj_run_names[BJ_RUNS] = {[BJ_RUN_FIND] = "find",
                                            [BJ_RUN_IDENT] = "identity",
-#define NAME(id, name) [BJ_COLLECT_##id] = #name,
+#define NAME(id, name, ...) [BJ_COLLECT_##id] = #name,
                                            BJ_COLLECTOR_LIST(NAME)
 #undef NAME
 };

@@ -237,7 +237,7 @@ int bj_parse_frozen(struct bj_cgroup_reader *rd, struct bj_unit *u,
 uint64_t bj_dmem_of_device(const struct bj_unit *u, const char *pci);
 
 /* The collectors, each in its own file. */
-#define BJ_COLLECTOR_DECLARED(id, name)                                        \
+#define BJ_COLLECTOR_DECLARED(id, name, ...)                                   \
     extern const struct bj_cgroup_collector bj_##name##_collector;
 BJ_CGROUP_COLLECTOR_LIST(BJ_COLLECTOR_DECLARED)
 #undef BJ_COLLECTOR_DECLARED

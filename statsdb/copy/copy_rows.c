@@ -1,8 +1,8 @@
 #include "statsdb/copy/copy_rows.h"
 
 #include "base/buf.h"
+#include "base/cache.h"
 #include "base/text.h"
-#include "statsdb/tables/cache.h"
 #include "statsdb/tables/job_number.h"
 #include "statsdb/tables/month.h"
 #include "statsdb/tables/record_rows.h"

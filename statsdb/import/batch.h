@@ -5,9 +5,9 @@
 #define BJ_STATSDB_IMPORT_BATCH_H
 
 #include "base/arena.h"
+#include "base/cache.h"
 #include "statsdb/import/pbs_run.h"
 #include "statsdb/import/upsert.h"
-#include "statsdb/tables/cache.h"
 #include "statsdb/tables/dict.h"
 #include "statsdb/tables/row.h"
 

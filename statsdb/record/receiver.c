@@ -1,5 +1,6 @@
 #include "statsdb/record/receiver.h"
 
+#include "base/cache.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/guard.h"
@@ -8,7 +9,6 @@
 #include "base/thread.h"
 #include "base/tls.h"
 #include "statsdb/record/record_writer.h"
-#include "statsdb/tables/cache.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,12 +1,12 @@
 #include "statsdb/tables/dict.h"
 
 #include "base/array.h"
+#include "base/cache.h"
 #include "base/err.h"
 #include "base/slice.h"
 #include "base/text.h"
 #include "sched/hostlist.h"
 #include "sched/tres.h"
-#include "statsdb/tables/cache.h"
 #include "store/arrays.h"
 #include "store/db.h"
 

@@ -2,11 +2,11 @@
  * progress, metrics. */
 #include "tests/unit/statsdb/test_statsdb.h"
 
+#include "base/cache.h"
 #include "statsdb/conf/conf.h"
 #include "statsdb/daemon/progress.h"
 #include "statsdb/import/covered.h"
 #include "statsdb/metrics/metrics_page.h"
-#include "statsdb/tables/cache.h"
 #include "statsdb/tables/export.h"
 #include "statsdb/tables/retention.h"
 

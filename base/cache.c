@@ -1,4 +1,4 @@
-#include "statsdb/tables/cache.h"
+#include "base/cache.h"
 
 #include "base/clock.h"
 

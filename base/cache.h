@@ -1,6 +1,6 @@
 /* A map from bytes to numbers that drops all entries when it is full. */
-#ifndef BJ_STATSDB_TABLES_CACHE_H
-#define BJ_STATSDB_TABLES_CACHE_H
+#ifndef BJ_BASE_CACHE_H
+#define BJ_BASE_CACHE_H
 
 #include "base/slice.h"
 

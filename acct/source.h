@@ -1,5 +1,5 @@
-/* The source from which batchjob_acct reads jobs: the store (acct_store.h) or
- * the API (acct_api.h). */
+/* The source from which batchjob_acct reads jobs: the store (acct/store.h) or
+ * the API (acct/api.h). */
 #ifndef BJ_ACCT_SOURCE_H
 #define BJ_ACCT_SOURCE_H
 

@@ -9,12 +9,12 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/local.h"
+#include "base/opt.h"
 #include "base/opt_value.h"
 #include "base/save.h"
 #include "base/tz.h"
 #include "report/form/when.h"
 #include "report/model/catalogue.h"
-#include "statsdb/tables/words.h"
 #include "store/db.h"
 
 #include <stdbool.h>
@@ -86,7 +86,7 @@ static bool terminal_utf8(void)
 #define CONFIG_FILE "/etc/batchjob/acct.yml"
 
 /* sacct's letters. */
-static struct bj_letter letters[] = {
+static struct bj_opt_letter letters[] = {
     {'A', "--account"},   {'E', "--until"},
     {'M', "--cluster"},   {'N', "--node"},
     {'S', "--since"},     {'V', "--version"},
@@ -484,7 +484,7 @@ static char **arguments(const struct bj_optset *sets, size_t n, int *argc,
         free(v);
         return NULL;
     }
-    size_t words = bj_words_cut(sets, n, letters, argc, argv, word);
+    size_t words = bj_opt_words(sets, n, letters, argc, argv, word);
     int to = 0;
     v[to++] = argv[0];
     if (access(CONFIG_FILE, F_OK) == 0)

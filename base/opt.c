@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 /* A value for messages: clean and short. */
@@ -798,4 +799,52 @@ int bj_opt_argv(const struct bj_optset *sets, size_t n, int argc, char **argv,
         r = next_arg(&l);
     bj_optseen_free(&l.seen);
     return r;
+}
+
+/* --- positional arguments ---------------------------------------------------
+ */
+
+/* Replace "-u" by "--user", if the letter is known. */
+static char *opt_spell_out(struct bj_opt_letter *letters, char *arg)
+{
+    const bool letter = arg[0] == '-' && arg[1] && arg[1] != '-' && !arg[2];
+    for (struct bj_opt_letter *l = letters; letter && l && l->letter; l++)
+        if (l->letter == arg[1])
+            return l->option;
+    return arg;
+}
+
+/* Is the next argument the value of this one? */
+static bool opt_wants_value(const struct bj_optset *sets, size_t n,
+                            const char *arg)
+{
+    if (strncmp(arg, "--", 2) != 0 || strchr(arg, '='))
+        return false;
+    const struct bj_opt *o = bj_opt_find(sets, n, bj_slice_str(arg + 2), NULL);
+    return o && o->kind != BJ_OPT_BOOL && !o->bare;
+}
+
+size_t bj_opt_words(const struct bj_optset *sets, size_t n,
+                    struct bj_opt_letter *letters, int *argc, char **argv,
+                    char **word)
+{
+    size_t words = 0;
+    int kept = *argc > 0;
+    bool value = false, rest = false;
+    for (int i = kept; i < *argc; i++) {
+        char *arg = argv[i];
+        if (!rest && !value && strcmp(arg, "--") == 0) {
+            rest = true;
+        } else if (rest || (!value && (arg[0] != '-' || !arg[1]))) {
+            word[words++] = arg;
+        } else {
+            arg = value ? arg : opt_spell_out(letters, arg);
+            value = !value && opt_wants_value(sets, n, arg);
+            argv[kept++] = arg;
+        }
+    }
+    argv[kept] = NULL;
+    *argc = kept;
+    word[words] = NULL;
+    return words;
 }

@@ -140,4 +140,21 @@ typedef void bj_opt_fn(void *ctx, struct bj_slice group,
 void bj_opt_walk(const struct bj_optset *sets, size_t n, bj_opt_fn *fn,
                  void *ctx);
 
+/* A short option: 'u', "--user". */
+struct bj_opt_letter {
+    char letter; /* 0: the end of the table */
+    char option[24];
+};
+
+/* Move the positional arguments, such as commands, files and jobs (all
+ * arguments after "--") from argv to word. argv keeps the name of the program
+ * and the options, and *argc their number. word must have room for *argc + 1
+ * pointers; a NULL follows the last one. letters (may be NULL) replaces short
+ * options, "-u" by "--user"; it must stay as long as argv. Returns the number
+ * of words. bj_opt_argv checks the options.
+ */
+size_t bj_opt_words(const struct bj_optset *sets, size_t n,
+                    struct bj_opt_letter *letters, int *argc, char **argv,
+                    char **word);
+
 #endif

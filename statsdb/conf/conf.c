@@ -3,7 +3,7 @@
 #include "base/fetch.h"
 #include "base/file.h"
 #include "base/listen.h"
-#include "statsdb/tables/words.h"
+#include "base/opt.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -616,7 +616,7 @@ int bj_statsdb_conf_load(struct bj_statsdb_conf *c, int argc, char **argv,
 
 size_t bj_statsdb_conf_words(int *argc, char **argv, char **word)
 {
-    return bj_words_cut(names, SETS, NULL, argc, argv, word);
+    return bj_opt_words(names, SETS, NULL, argc, argv, word);
 }
 
 const struct bj_optset *bj_statsdb_conf_sets(enum bj_statsdb_place place,

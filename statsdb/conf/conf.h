@@ -122,7 +122,7 @@ int bj_statsdb_conf_load(struct bj_statsdb_conf *conf, int argc, char **argv,
                          struct bj_err *err);
 void bj_statsdb_conf_free(struct bj_statsdb_conf *conf);
 
-/* Remove words from a command line: statsdb/tables/words.h. */
+/* Remove words from a command line: bj_opt_words. */
 size_t bj_statsdb_conf_words(int *argc, char **argv, char **word);
 
 /* The option tables: of the program's file and command line, of the command

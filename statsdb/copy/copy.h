@@ -3,6 +3,7 @@
 #define BJ_STATSDB_COPY_COPY_H
 
 #include "base/err.h"
+#include "statsdb/conf/conf.h"
 #include "statsdb/copy/copy_rows.h"
 
 #include <stdatomic.h>
@@ -42,5 +43,13 @@ struct bj_copy {
  * -EBADMSG: written rows are not equal; -EINTR: stopped; or an error that equal
  * returned. */
 int bj_copy_store(const struct bj_copy *c, struct bj_err *err);
+
+/* "batchjob_stats_db copy" and "backup": copy_command.c. */
+int bj_copy_command(const struct bj_statsdb_conf *conf, const atomic_bool *stop,
+                    struct bj_err *err);
+
+/* Copy the configured store, of any engine, into a new file. */
+int bj_backup_command(const struct bj_statsdb_conf *conf, const char *file,
+                      const atomic_bool *stop, struct bj_err *err);
 
 #endif

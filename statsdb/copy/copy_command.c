@@ -1,8 +1,7 @@
-#include "statsdb/copy/copy_command.h"
+#include "statsdb/copy/copy.h"
 
 #include "base/file.h"
 #include "base/stamp.h"
-#include "statsdb/copy/copy.h"
 #include "statsdb/tables/store.h"
 #include "store/db.h"
 

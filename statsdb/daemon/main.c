@@ -11,7 +11,7 @@
 #include "report/form/when.h"
 #include "report/model/catalogue.h"
 #include "statsdb/conf/conf.h"
-#include "statsdb/copy/copy_command.h"
+#include "statsdb/copy/copy.h"
 #include "statsdb/daemon/balances_command.h"
 #include "statsdb/daemon/check.h"
 #include "statsdb/daemon/daemon.h"

@@ -1,9 +1,9 @@
 /* Command lines with words between options, and times as users write them. */
 #include "tests/unit/statsdb/test_statsdb.h"
 
+#include "base/opt.h"
 #include "base/tz.h"
 #include "report/form/when.h"
-#include "statsdb/tables/words.h"
 
 #include <string.h>
 #include <time.h>
@@ -60,7 +60,7 @@ static void join(char *const *v, char *to, size_t cap)
 static void test_words(void **state)
 {
     (void)state;
-    struct bj_letter letters[] = {{'u', "--user"}, {'t', "--utc"}, {0, ""}};
+    struct bj_opt_letter letters[] = {{'u', "--user"}, {'t', "--utc"}, {0, ""}};
     const struct bj_optset set = {options, NULL};
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
         char text[200], got[200], program[] = "p";
@@ -73,7 +73,7 @@ static void test_words(void **state)
             if (*p)
                 *p++ = '\0';
         }
-        size_t n = bj_words_cut(&set, 1, letters, &argc, argv, word);
+        size_t n = bj_opt_words(&set, 1, letters, &argc, argv, word);
         join(word, got, sizeof(got));
         assert_string_equal(got, lines[i].words);
         assert_null(word[n]);

@@ -579,8 +579,8 @@ void bj_node_put_trouble(struct bj_buf *b, const struct bj_node *n,
         bj_local_html(
             b,
             n->node_failed == 1
-                ? "{%s job on this node alone ended since the node failed}"
-                : "{%s jobs on this node alone ended since the node failed}",
+                ? "{%s job on this node alone ended because it failed}"
+                : "{%s jobs on this node alone ended because it failed}",
             bj_amount_count(x, n->node_failed));
     } else if (strcmp(what, "GPU unfit") == 0) {
         bj_buf_str(b, bj_local_escaped(bj_node_gpu_health(n)));

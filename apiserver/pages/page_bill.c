@@ -164,7 +164,13 @@ static void bill_put_totals(struct bj_buf *b, const struct bj_month_bill *v)
     bj_buf_str(b, "<dl class=\"card stats\">");
     bill_put_months(b, v);
     bill_put_tile(b, "Held and not used");
-    bill_put_sum_of(b, v, bj_month_bill_unused(v));
+    const int64_t unused = s->cpu_known_sec - s->cpu_used_msec / 1000;
+    if (!bj_prices_are(&v->prices) && s->cpu_known_sec > 0) {
+        bj_amount(b, BJ_AMOUNT_PLAIN, (double)(unused > 0 ? unused : 0) / 3600);
+        bj_local_html(b, " <small>{CPU hours}</small>");
+    } else {
+        bill_put_sum_of(b, v, bj_month_bill_unused(v));
+    }
     bj_buf_str(b, "<div class=\"sub\">");
     bill_put_unused(b, "CPU hours", s->cpu_sec, s->cpu_known_sec,
                     s->cpu_used_msec, "");

@@ -264,10 +264,12 @@ static void management_put_totals(struct bj_buf *b, const struct overview *v)
                   "<div><dt>{of them used}</dt><dd>",
                   bj_amount_count(n, v->all.jobs));
     bj_page_use(b, s->cpu_sec, s->cpu_known_sec, s->cpu_used_msec);
-    bj_local_html(b, "</dd></div><div><dt>{GPU hours held}</dt><dd>");
-    management_put_hours(b, s->gpu_sec);
-    bj_local_html(b, "</dd></div><div><dt>{of them used}</dt><dd>");
-    bj_page_use(b, s->gpu_sec, s->gpu_known_sec, s->gpu_used_msec);
+    if (s->gpu_sec > 0) {
+        bj_local_html(b, "</dd></div><div><dt>{GPU hours held}</dt><dd>");
+        management_put_hours(b, s->gpu_sec);
+        bj_local_html(b, "</dd></div><div><dt>{of them used}</dt><dd>");
+        bj_page_use(b, s->gpu_sec, s->gpu_known_sec, s->gpu_used_msec);
+    }
     bj_local_html(b, "</dd></div><div><dt>{Energy}</dt><dd>");
     management_put_energy(b, s);
     bj_local_html(b, "<div class=\"sub\">{CO2e (estimate)} ");
@@ -382,15 +384,20 @@ static void management_put_parts(struct bj_buf *b, const struct overview *v,
     const char *title = is_account ? "By account" : "By faculty";
     char all[BJ_AMOUNT_COUNT];
     bj_widget_card(b, title, NULL, NULL);
+    if (n == 0) {
+        bj_local_html(b, "<p class=\"none\">{No usage in this time.}</p>");
+        bj_widget_card_end(b);
+        return;
+    }
     bj_widget_table(b, bj_local_escaped(title), "stack", true);
-    management_put_titles(b, v, is_account ? "Account" : "Faculty",
-                          v->is_month);
+    const bool change = v->is_month && v->all.before.cpu_sec > 0;
+    management_put_titles(b, v, is_account ? "Account" : "Faculty", change);
     for (size_t i = 0; i < n && i < SHOWN; i++) {
         management_put_name(b, v, &part[i], is_account);
-        management_put_values(b, v, &part[i], v->is_month);
+        management_put_values(b, v, &part[i], change);
     }
     bj_local_html(b, "</tbody><tfoot><tr><th scope=\"row\">{Total}</th>");
-    management_put_values(b, v, &v->all, v->is_month);
+    management_put_values(b, v, &v->all, change);
     bj_buf_str(b, "</tfoot></table></div>");
     if (n > SHOWN)
         bj_local_html(b,
@@ -402,6 +409,11 @@ static void management_put_parts(struct bj_buf *b, const struct overview *v,
 
 static void management_put_months(struct bj_buf *b, const struct overview *v)
 {
+    bool any = false;
+    for (int i = 0; i < MONTHS; i++)
+        any |= v->months[i].now.cpu_sec > 0 || v->months[i].jobs > 0;
+    if (!any)
+        return;
     bj_widget_card(b, "By month", NULL, NULL);
     bj_widget_table(b, bj_local_escaped("By month"), "stack", true);
     management_put_titles(b, v, "Month", false);

@@ -72,14 +72,20 @@ static void node_put_now(struct bj_buf *b, const struct bj_node *n)
     const double *v = n->value;
     char text[BJ_AMOUNT_COUNT];
     bj_widget_card(b, "Now", NULL, NULL);
+    const size_t before = b->len;
     bj_local_html(b, "<table class=\"use\"><thead><tr><th scope=\"col\">{What}"
                      "</th><th scope=\"col\">{Part}</th><th scope=\"col\" "
                      "class=\"n\">{Amount}</th></tr></thead><tbody>\n");
+    const size_t head = b->len;
     node_put_use(b, "CPUs held", v[BJ_NODE_HELD], v[BJ_NODE_CPUS]);
     node_put_use(b, "CPUs busy", v[BJ_NODE_BUSY], v[BJ_NODE_CPUS]);
     node_put_use(b, "GPUs held", v[BJ_NODE_GPUS_HELD], v[BJ_NODE_GPUS]);
     node_put_use(b, "GPUs busy", v[BJ_NODE_GPUS_BUSY], v[BJ_NODE_GPUS]);
-    bj_buf_str(b, "</tbody></table><dl class=\"facts\">");
+    if (b->len == head && !b->failed)
+        b->len = before;
+    else
+        bj_buf_str(b, "</tbody></table>");
+    bj_buf_str(b, "<dl class=\"facts\">");
     node_put_fact(b, "Memory in use", BJ_AMOUNT_PERCENT, v[BJ_NODE_MEMORY]);
     node_put_fact(b, "Power now", BJ_AMOUNT_WATTS, v[BJ_NODE_WATTS]);
     node_put_fact(b, "Up for, hours", BJ_AMOUNT_PLAIN,
@@ -199,6 +205,7 @@ static int node_put_jobs(struct bj_call *c, const struct bj_params *filters)
     p.number[BJ_PARAM_FROM] = j.from;
     p.number[BJ_PARAM_LIMIT] = JOBS;
     bj_widget_card(b, "Jobs on this node in the last 7 days", NULL, NULL);
+    const size_t before = b->len;
     bj_widget_table(b, bj_local_escaped("Jobs on this node"), "stack", true);
     const size_t head = b->len;
     bj_local_html(b, "<thead><tr><th scope=\"col\">{Job}</th><th "
@@ -212,6 +219,8 @@ static int node_put_jobs(struct bj_call *c, const struct bj_params *filters)
     if (*end.next)
         bj_widget_table_part(b, head);
     bj_widget_table_end(b);
+    if (j.rows == 0 && !b->failed)
+        b->len = before;
     if (j.rows == 0)
         bj_local_html(b, "<p class=\"none\">{No jobs that you may see.}</p>");
     else

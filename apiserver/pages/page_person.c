@@ -1,5 +1,6 @@
 /* The pages of a user and of an account: sums, months, findings. */
 #include "apiserver/frame/query.h"
+#include "apiserver/frame/widget.h"
 #include "apiserver/job/drawing.h"
 #include "apiserver/pages/pages.h"
 #include "apiserver/v1/table.h"
@@ -85,10 +86,12 @@ static int put_usage(struct bj_call *c, const struct bj_params *p,
     one.given[BJ_PARAM_FROM] = one.given[BJ_PARAM_TO] = true;
     one.number[BJ_PARAM_TO] = c->now_sec;
     one.number[BJ_PARAM_FROM] = c->now_sec - days * DAY;
-    bj_buf_printf(&c->reply->body, "<h2>%s</h2>\n", bj_local_escaped(title));
-    return r == 0 ? bj_page_usage_table(
-                        c, &one, &(struct bj_page_place){.to_root = "../"})
-                  : r;
+    bj_widget_card(&c->reply->body, title, NULL, NULL);
+    if (r == 0)
+        r = bj_page_usage_table(c, &one,
+                                &(struct bj_page_place){.to_root = "../"});
+    bj_widget_card_end(&c->reply->body);
+    return r;
 }
 
 static void put_links(struct bj_call *c, const char *parameter, bool is_own)
@@ -114,6 +117,25 @@ static void put_links(struct bj_call *c, const char *parameter, bool is_own)
     if (is_own)
         bj_local_html(b,
                       " &middot; <a href=\"../mail\">{Mails about jobs}</a>");
+    bj_buf_str(b, "</p>\n");
+}
+
+/* Links to the bills of the last whole month and of this one. */
+static void person_put_bills(struct bj_call *c)
+{
+    struct bj_buf *b = &c->reply->body;
+    const int64_t now = bj_page_month_now(c);
+    bj_buf_str(b, "<p>");
+    for (int64_t month = now - 1; month <= now; month++) {
+        bj_buf_str(b, month == now ? " <a class=\"btn\" href=\"../accounts/"
+                                   : "<a class=\"btn\" href=\"../accounts/");
+        bj_url_text(b, c->tail);
+        bj_buf_str(b, "?month=");
+        bj_page_month_number(b, month);
+        bj_local_html(b, "\">{Bill:} ");
+        bj_page_month_name(b, month);
+        bj_buf_str(b, "</a>");
+    }
     bj_buf_str(b, "</p>\n");
 }
 
@@ -144,11 +166,14 @@ static int on_person(struct bj_call *c, enum bj_param which, const char *what,
     p.number[BJ_PARAM_FROM] = c->now_sec - RECENT * DAY;
     p.number[BJ_PARAM_TO] = c->now_sec;
     open_page(c, what);
+    if (which == BJ_PARAM_ACCOUNT)
+        person_put_bills(c);
     put_links(c, bj_param_rules[which].name,
               which == BJ_PARAM_USER &&
                   bj_slice_eq(c->tail, bj_slice_str(c->identity.user)));
-    bj_local_html(&c->reply->body, "<h2>{Findings of the last 30 days}</h2>\n");
+    bj_widget_card(&c->reply->body, "Findings of the last 30 days", NULL, NULL);
     r = bj_page_finding_counts(c, &p, "../");
+    bj_widget_card_end(&c->reply->body);
     if (r == 0)
         r = put_usage(c, &p, other, RECENT, other_title);
     if (r == 0)

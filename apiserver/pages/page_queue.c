@@ -619,6 +619,7 @@ static int put_waiting(struct bj_call *c, const struct bj_params *filters,
     p.number[BJ_PARAM_FROM] = c->now_sec - 365 * DAY;
     p.number[BJ_PARAM_LIMIT] = WAITING;
     bj_widget_card(b, "Waiting jobs", NULL, NULL);
+    const size_t before = b->len;
     bj_widget_table(b, bj_local_escaped("Waiting jobs"), "stack", true);
     const size_t head = b->len;
     bj_local_html(b, "<thead><tr><th scope=\"col\">{Job}</th><th "
@@ -635,6 +636,8 @@ static int put_waiting(struct bj_call *c, const struct bj_params *filters,
     if (*end.next)
         bj_widget_table_part(b, head);
     bj_widget_table_end(b);
+    if (w.rows == 0 && !b->failed)
+        b->len = before;
     if (w.rows == 0)
         bj_buf_printf(b, "<p class=\"none\">%s</p>",
                       bj_local_escaped(bj_page_sees_others(c)

@@ -170,8 +170,10 @@ static int support_read_running(struct bj_call *c, const struct bj_params *p,
  */
 
 static void support_put_unused(struct bj_buf *b, const char *title, int64_t sec,
-                               int64_t held, int64_t known)
+                               int64_t held, int64_t known, int64_t used_msec)
 {
+    const double percent = 100 - (double)used_msec / 10 / (double)known;
+
     bj_buf_printf(b, "<div><dt>%s</dt><dd>", bj_local_escaped(title));
     if (sec == BJ_SQL_NULL)
         bj_buf_str(b, "&ndash;");
@@ -179,7 +181,7 @@ static void support_put_unused(struct bj_buf *b, const char *title, int64_t sec,
         bj_amount(b, BJ_AMOUNT_PLAIN, (double)sec / 3600);
     bj_buf_str(b, "<div class=\"sub\">");
     if (sec != BJ_SQL_NULL && known > 0) {
-        bj_amount(b, BJ_AMOUNT_PERCENT, 100 * (double)sec / (double)known);
+        bj_amount(b, BJ_AMOUNT_PERCENT, percent > 0 ? percent : 0);
         bj_local_html(b, " {of what was held}");
     }
     if (sec != BJ_SQL_NULL && known < held) {
@@ -198,10 +200,11 @@ static void support_put_figures(struct bj_buf *b, const struct support *s)
                   "</dt><dd>%s<div class=\"sub\">{of %s running jobs}</div>"
                   "</dd></div>\n",
                   bj_amount_count(x, s->found), bj_amount_count(y, s->running));
-    support_put_unused(b, "GPU hours not used, 7 days", s->all.gpu, n->gpu_sec,
-                       n->gpu_known_sec);
+    if (n->gpu_sec > 0)
+        support_put_unused(b, "GPU hours not used, 7 days", s->all.gpu,
+                           n->gpu_sec, n->gpu_known_sec, n->gpu_used_msec);
     support_put_unused(b, "CPU hours not used, 7 days", s->all.cpu, n->cpu_sec,
-                       n->cpu_known_sec);
+                       n->cpu_known_sec, n->cpu_used_msec);
     bj_local_html(b,
                   "<div><dt>{Jobs that lost their result}</dt><dd>%s<div "
                   "class=\"sub\">{%s out of memory, %s at the time limit}</div>"
@@ -320,11 +323,13 @@ static int support_put_person(struct bj_call *c, const struct support *s,
     if (!v)
         bj_local_html(b, "{no finding}");
     bj_buf_str(b, "</td>");
-    support_put_hours(b, "GPU hours not used", p->gpu);
-    bj_buf_printf(b, "<td data-l=\"%s\">", bj_local_escaped("GPU use"));
-    bj_page_use(b, p->bill.gpu_sec, p->bill.gpu_known_sec,
-                p->bill.gpu_used_msec);
-    bj_buf_str(b, "</td>");
+    if (s->all.bill.gpu_sec > 0) {
+        support_put_hours(b, "GPU hours not used", p->gpu);
+        bj_buf_printf(b, "<td data-l=\"%s\">", bj_local_escaped("GPU use"));
+        bj_page_use(b, p->bill.gpu_sec, p->bill.gpu_known_sec,
+                    p->bill.gpu_used_msec);
+        bj_buf_str(b, "</td>");
+    }
     support_put_hours(b, "CPU hours not used", p->cpu);
     bj_buf_printf(b, "<td data-l=\"%s\">", bj_local_escaped("CPU use"));
     bj_page_use(b, p->bill.cpu_sec, p->bill.cpu_known_sec,
@@ -343,10 +348,13 @@ static int put_people(struct bj_call *c, const struct support *s)
         bj_local_html(b, "<p class=\"none\">{No usage in this time.}</p>");
     } else {
         bj_widget_table(b, bj_local_escaped("Who to talk to"), "stack", true);
+        bj_local_html(b, "<thead><tr><th scope=\"col\">{User}</th><th "
+                         "scope=\"col\">{About what}</th>");
+        if (s->all.bill.gpu_sec > 0)
+            bj_local_html(b, "<th scope=\"col\" class=\"n\">{GPU hours not "
+                             "used}</th><th scope=\"col\">{GPU use}</th>");
         bj_local_html(
-            b, "<thead><tr><th scope=\"col\">{User}</th><th scope=\"col\">"
-               "{About what}</th><th scope=\"col\" class=\"n\">{GPU hours not "
-               "used}</th><th scope=\"col\">{GPU use}</th><th scope=\"col\" "
+            b, "<th scope=\"col\" "
                "class=\"n\">{CPU hours not used}</th><th scope=\"col\">{CPU "
                "use}</th></tr></thead><tbody>\n");
         for (size_t i = 0; i < s->persons && i < USERS && r == 0; i++)

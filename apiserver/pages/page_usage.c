@@ -262,7 +262,9 @@ static int on_usage(struct bj_call *c)
     bj_page_open(c, bj_local("Usage"), "");
     usage_put_form(c, &p);
     bj_page_periods(c, "usage");
+    bj_buf_str(&c->reply->body, "<section class=\"card\">");
     r = usage_put_table(c, &p);
+    bj_buf_str(&c->reply->body, "</section>\n");
     bj_page_usage_note(&c->reply->body);
     bj_page_close(c);
     return r;

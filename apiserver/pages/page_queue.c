@@ -591,6 +591,24 @@ static void put_waiting_job(void *ctx, const struct bj_cells *row)
     bj_buf_str(b, "</td></tr>\n");
 }
 
+/* Begin the table; return where its head begins, for bj_widget_table_part. */
+static size_t waiting_put_head(struct bj_buf *b)
+{
+    bj_widget_table(b, bj_local_escaped("Waiting jobs"), "stack", true);
+    const size_t head = b->len;
+    bj_local_html(b, "<thead><tr><th scope=\"col\">{Job}</th><th "
+                     "scope=\"col\">{Reason}</th><th scope=\"col\">{User}</th>"
+                     "<th scope=\"col\" class=\"p\">{Account}</th><th "
+                     "scope=\"col\" class=\"p\">{Partition}</th><th "
+                     "scope=\"col\" class=\"n\">{CPUs}</th><th scope=\"col\" "
+                     "class=\"n\">{GPUs}</th><th scope=\"col\" class=\"n\">"
+                     "{Time limit}</th><th scope=\"col\" class=\"n p\">"
+                     "{Priority}</th><th scope=\"col\" class=\"n\">{Has "
+                     "waited}</th><th scope=\"col\" class=\"n\">{Starts "
+                     "(estimate)}</th></tr></thead><tbody>\n");
+    return head;
+}
+
 static int put_waiting(struct bj_call *c, const struct bj_params *filters,
                        struct waits *waits)
 {
@@ -620,18 +638,7 @@ static int put_waiting(struct bj_call *c, const struct bj_params *filters,
     p.number[BJ_PARAM_LIMIT] = WAITING;
     bj_widget_card(b, "Waiting jobs", NULL, NULL);
     const size_t before = b->len;
-    bj_widget_table(b, bj_local_escaped("Waiting jobs"), "stack", true);
-    const size_t head = b->len;
-    bj_local_html(b, "<thead><tr><th scope=\"col\">{Job}</th><th "
-                     "scope=\"col\">{Reason}</th><th scope=\"col\">{User}</th>"
-                     "<th scope=\"col\" class=\"p\">{Account}</th><th "
-                     "scope=\"col\" class=\"p\">{Partition}</th><th "
-                     "scope=\"col\" class=\"n\">{CPUs}</th><th scope=\"col\" "
-                     "class=\"n\">{GPUs}</th><th scope=\"col\" class=\"n\">"
-                     "{Time limit}</th><th scope=\"col\" class=\"n p\">"
-                     "{Priority}</th><th scope=\"col\" class=\"n\">{Has "
-                     "waited}</th><th scope=\"col\" class=\"n\">{Starts "
-                     "(estimate)}</th></tr></thead><tbody>\n");
+    const size_t head = waiting_put_head(b);
     r = bj_jobs_list(c, &p, &(struct bj_output){.cells = &w.cells}, &end);
     if (*end.next)
         bj_widget_table_part(b, head);

@@ -631,6 +631,7 @@ def who(site):
     same(site.fetch("/").json["status"], "success", "the root is JSON for programs")
     a = site.fetch("/static/style.css")
     same((a.status, a.headers["Content-Type"]), (200, "text/css; charset=utf-8"), "/static/style.css is served")
+    check(len(a.body) < 16000 and len(site.fetch("/static/pages.js").body) < 10000, "style sheet and script are small", len(a.body))
     empty = site.file("empty.yml", "rate_limit:\n  interval: 1ms\n  burst: 100\n")
     site.start("--access.admins=boss", "--web.config.file=" + empty)
     same((site.fetch("/jobs").status, "WWW-Authenticate" in site.fetch("/jobs").headers), (403, False),

@@ -21,7 +21,7 @@ TABLES = {
     "start": ["User", "User"], "jobs": ["Job", "-Job"], "job": ["-", "-GPU", "-Node", "-Time", "-Time", "-Time", "-Time", "-"],
     "queue": ["Waits for", "Partition", "-Wait", "Account", "User", "Job"], "findings": ["Severity", "Severity"],
     "usage": ["Account"], "user": ["Severity", "Account", "Month"], "account": ["User", "Month"],
-    "bill": ["-Item", "User"], "nodes": ["Node", "Node"], "node": ["-What", "Job"],
+    "bill": ["-Item", "User"], "nodes": ["Node", "Node"], "node": ["Job"],
     "support": ["User", "Severity", "Node"], "management": ["Account", "Month", "Application"], "own": ["Job"]}
 LIST = "/jobs?from=2000-01-01&state=oom&state=timeout&limit=500"
 FIELDS = {"Elapsed": "elapsed_seconds", "CPUs": "cpus", "Started": "start", "CPU efficiency": "cpu_efficiency_percent"}

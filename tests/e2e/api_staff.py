@@ -110,8 +110,9 @@ def staff(site):
     talk = table(body, "Who to talk to</h2>")
     first = max(users, key=lambda u: (u["gpu_unused_hours"] or -1, u["cpu_unused_hours"] or -1))
     same((list(talk)[1], len(talk)), (first["user"], 1 + min(10, len(users))), "who left the most unused comes first")
-    check(all(abs(float(talk[u["user"]][3].replace(",", "")) - u["cpu_unused_hours"]) <= max(1, u["cpu_unused_hours"] / 100)
+    check(all(abs(float(talk[u["user"]][1].replace(",", "")) - u["cpu_unused_hours"]) <= max(1, u["cpu_unused_hours"] / 100)
               for u in users if u["user"] in talk and u["cpu_unused_hours"] is not None), "with the unused CPU hours", talk, users)
+    check(not any(u["gpu_hours"] for u in users) and "GPU hours" not in body, "without GPUs nothing is said of them")
     since = (site.now - 7 * 86400) // 86400 * 86400  # whole days, as the hours
     lost = [site.db().execute("SELECT count(*) FROM job_v WHERE end_sec >= ? AND state IN (?, ?)", (since, *s)).fetchone()[0]
             for s in (("oom", "oom"), ("timeout", "deadline"))]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Open OnDemand: widgets rendered by ruby's ERB against a real server on a Unix socket, balances and
-quotas in its formats.  The jobs are simulated.  TAP."""
+quotas in its formats, curves of jobs by a real Prometheus.  The jobs and samples are simulated.  TAP."""
 import datetime
 import html
 import json
@@ -12,11 +12,13 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import urllib.parse
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 from api_lib import Site  # noqa: E402
+from gate_lib import FilledPrometheus  # noqa: E402
 from tap import check, plan, same, skip  # noqa: E402
 
 TOP = os.path.abspath(os.path.join(HERE, "../.."))
@@ -164,12 +166,89 @@ def widgets(site):
         check("Not known now." in render(site, name), "%s without a server says so" % name)
 
 
+# --- curves in "Active Jobs" ---------------------------------------------------------------------
+
+# What jobs do on nodes: (instance, jobid, array task of array 300), CPUs, CPUs used, GiB, use of GPUs.
+CURVES = {("n1.example.org:9010", "4711", ""): (8, 2.5, 3, [.25, .75]), ("n2.example.org:9010", "4711", ""): (8, 1, 1, []),
+          ("n1.example.org:9010", "5001", "4"): (4, 1.5, 2, []), ("n1.example.org:9010", "5002", "5"): (4, .5, 1, []),
+          ("n12.example.org:9010", "4711", ""): (16, 16, 9, [])}
+GIB = 1 << 30
+
+
+def samples(now):
+    times = range(now - 600, now + 1, 15)
+    for (instance, jobid, task), (cpus, used, gib, gpus) in CURVES.items():
+        one = {"cluster": "alpha", "instance": instance, "jobid": jobid}
+        info = dict(one, array_job_id="300" if task else "", array_task=task)
+        rows = [("batchjob_job_info", {k: v for k, v in info.items() if v}, lambda t: 1),
+                ("batchjob_job_cpu_seconds_total", one, lambda t, used=used: used * (t - now + 1000)),
+                ("batchjob_job_cpus", one, lambda t, cpus=cpus: cpus),
+                ("batchjob_job_memory_rss_bytes", one, lambda t, gib=gib: gib * GIB / 2),
+                ("batchjob_job_memory_shmem_bytes", one, lambda t, gib=gib: gib * GIB / 2),
+                ("batchjob_job_memory_limit_bytes", one, lambda t: 16 * GIB)]
+        for i, use in enumerate(gpus):
+            gpu = dict(one, gpu="GPU-%d" % i, index=str(i))
+            rows += [("batchjob_job_gpu_busy_ratio", gpu, lambda t, use=use: use),
+                     ("batchjob_job_gpu_memory_used_bytes", gpu, lambda t, i=i: (i + 1) * GIB)]
+        for name, labels, value in rows:
+            yield name, labels, [(t, value(t)) for t in times]
+
+
+def grafana_part():
+    """The settings of cluster.yml, read without a YAML library: the file has one key a line."""
+    with open(EXAMPLES + "/cluster.yml", encoding="utf-8") as f:
+        lines = re.findall(r"^ *([\w-]+): +([^#\n]+?) *(?:#.*)?$", f.read(), re.M)
+    return dict(lines[-7:]), dict(lines)
+
+
+def curves(site):
+    with open(EXAMPLES + "/dashboard.json", encoding="utf-8") as f:
+        board = json.load(f)
+    panels = {p["id"]: p for p in board["panels"]}
+    last, keys = grafana_part()
+    same(keys["uid"], board["uid"], "cluster.yml names the dashboard")
+    same([k in ("cpu", "memory", "gpu-util", "gpu-memory") and int(v) in panels for k, v in list(last.items())[:4]],
+         [True] * 4, "each of its panels exists")
+    variables = {v["name"]: v for v in board["templating"]["list"]}
+    same([(k, variables[v]["type"]) for k, v in list(last.items())[4:]],
+         [("cluster", "textbox"), ("host", "textbox"), ("jobid", "textbox")],
+         "each of its variables exists, and takes any value")
+    now = site.now // 15 * 15
+    prom = FilledPrometheus(list(samples(now)))
+    try:
+        if prom.failure:
+            check("not installed" in prom.failure, "curves # SKIP " + prom.failure, prom.failure)
+            return
+
+        def shown(number, host, jobid, cluster="alpha"):
+            out = []
+            for t in panels[number]["targets"]:
+                expr = t["expr"].replace("$__rate_interval", "60s")
+                for name, value in (("cluster", cluster), ("host", host), ("jobid", jobid)):
+                    expr = expr.replace("$" + name, value)
+                body = prom.get("/api/v1/query?" + urllib.parse.urlencode({"query": expr, "time": now}))
+                out += [round(float(r["value"][1]), 3) for r in json.loads(body)["data"]["result"]] if body else ["error"]
+            return out
+        same(shown(20, "n1", "4711"), [2.5, 8], "CPUs of a job on one node, used and usable; not those of n12")
+        same(shown(20, "n2", "4711"), [1, 8], "on the other node")
+        same(shown(24, "n1", "4711"), [3 * GIB, 16 * GIB], "memory and its limit")
+        same(shown(25, "n1", "4711"), [.25, .75], "use of its GPUs")
+        same(shown(26, "n1", "4711"), [GIB, 2 * GIB], "memory of its GPUs")
+        same(shown(20, "n1", "300_4"), [1.5, 4], "a task of an array, by the id that squeue shows")
+        same(shown(20, "n1", "300_9") + shown(20, "n1", "47"), [], "no other job")
+        same(shown(20, "n1", "4711", "beta"), [], "no other cluster")
+        same(shown(25, "n1", "5001"), [], "a job without GPUs has none")
+    finally:
+        prom.stop()
+
+
 def main():
     site = Site(count=300, days=6)
     try:
         site.fill()
         quotas(site)
         balances(site)
+        curves(site)
         if shutil.which("ruby"):
             widgets(site)
         else:

@@ -424,7 +424,7 @@ static int run_report(struct bj_acct_conf *c, struct bj_err *err)
 /* --- lists -----------------------------------------------------------------
  */
 
-static int main_run(struct bj_acct_conf *c, struct bj_err *err)
+static int acct_run(struct bj_acct_conf *c, struct bj_err *err)
 {
     const struct bj_column *column[BJ_ACCT_COLUMNS_MAX];
     struct bj_acct_source from = {.source = NULL};
@@ -519,7 +519,7 @@ int main(int argc, char **argv)
     if (r == 0 &&
         !bj_program_print(&conf.program, "batchjob_acct", print_help)) {
         bj_program_log(&conf.program);
-        r = conf.report ? run_report(&conf, &err) : main_run(&conf, &err);
+        r = conf.report ? run_report(&conf, &err) : acct_run(&conf, &err);
     }
     if (r < 0)
         fprintf(stderr, "batchjob_acct: %s\n",

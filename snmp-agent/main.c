@@ -186,7 +186,7 @@ static int check_online(const struct bj_snmp_conf *conf)
 }
 
 /* check-config [OPTION]...: check the options, and what they name. */
-static int check_config(int argc, char **argv)
+static int snmp_check_config(int argc, char **argv)
 {
     struct bj_snmp_conf conf = {0};
     struct bj_err err = {0};
@@ -208,7 +208,7 @@ static int check_config(int argc, char **argv)
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "check-config") == 0)
-        return check_config(argc, argv);
+        return snmp_check_config(argc, argv);
     struct agent a = {.repeats = BJ_LOG_REPEATS_INIT, .main.signals = -1};
     bj_program_malloc(BIG_BYTES);
     int r = agent_run(&a, argc, argv);

@@ -292,8 +292,9 @@ static void refuse(const struct bj_pdu *pdu, unsigned error, unsigned index,
 
 /* Append the object behind *name, before *end (no sub-identifiers: no end), and
  * set *name to it.  False: there is none, and the value says so. */
-static bool put_next(const struct bj_objects *o, struct bj_oid *name,
-                     bool include, const struct bj_oid *end, struct bj_buf *out)
+static bool pdu_put_next(const struct bj_objects *o, struct bj_oid *name,
+                         bool include, const struct bj_oid *end,
+                         struct bj_buf *out)
 {
     static const struct bj_value none = {.type = BJ_VALUE_END_OF_MIB};
     struct bj_oid found = *name;
@@ -325,7 +326,7 @@ static void answer_ranges(const struct bj_pdu *pdu, struct reader *r,
             const struct bj_value v = o->get(o->ctx, &name);
             bj_pdu_put_value(out, &name, &v);
         } else {
-            put_next(o, &name, include, &end, out);
+            pdu_put_next(o, &name, include, &end, out);
         }
     }
     bj_pdu_end(out, at);
@@ -346,7 +347,7 @@ static void put_repeated(struct repeater *v, size_t n, unsigned repetitions,
     for (unsigned k = 0; k < repetitions && any && out->len < full; k++) {
         any = false;
         for (size_t i = 0; i < n; i++) {
-            any |= put_next(o, &v[i].name, v[i].include, &v[i].end, out);
+            any |= pdu_put_next(o, &v[i].name, v[i].include, &v[i].end, out);
             v[i].include = false;
         }
     }
@@ -369,7 +370,7 @@ static void answer_bulk(const struct bj_pdu *pdu, struct reader *r,
             break;
         if (single > 0) {
             single--;
-            put_next(o, &v[n].name, v[n].include, &v[n].end, out);
+            pdu_put_next(o, &v[n].name, v[n].include, &v[n].end, out);
         } else {
             n++;
         }

@@ -158,7 +158,8 @@ static void session_fail(struct bj_session *s, const struct bj_err *err,
 }
 
 /* A request is sent: its reply is expected. */
-static size_t ask(struct bj_session *s, enum bj_pdu_type type, uint64_t now)
+static size_t session_ask(struct bj_session *s, enum bj_pdu_type type,
+                          uint64_t now)
 {
     s->reply_usec = now + s->conf->timeout_usec;
     return bj_pdu_begin(&s->out, type, s->id, 0, ++s->packet);
@@ -170,7 +171,7 @@ static void session_open(struct bj_session *s, uint64_t now)
     char text[80];
     s->state = SESSION_OPENING;
     s->id = 0;
-    size_t at = ask(s, BJ_PDU_OPEN, now);
+    size_t at = session_ask(s, BJ_PDU_OPEN, now);
     bj_pdu_put_u32(&s->out, 0); /* the master's own time limit */
     bj_pdu_put_oid(&s->out, &null);
     snprintf(text, sizeof(text), "batchjob_snmp %s", bj_version);
@@ -181,7 +182,7 @@ static void session_open(struct bj_session *s, uint64_t now)
 static void session_register(struct bj_session *s, uint64_t now)
 {
     s->state = SESSION_REGISTERING;
-    size_t at = ask(s, BJ_PDU_REGISTER, now);
+    size_t at = session_ask(s, BJ_PDU_REGISTER, now);
     bj_pdu_put_u32(&s->out, PRIORITY << 16);
     bj_pdu_put_oid(&s->out, s->base);
     bj_pdu_end(&s->out, at);
@@ -189,7 +190,7 @@ static void session_register(struct bj_session *s, uint64_t now)
 
 static void session_ping(struct bj_session *s, uint64_t now)
 {
-    bj_pdu_end(&s->out, ask(s, BJ_PDU_PING, now));
+    bj_pdu_end(&s->out, session_ask(s, BJ_PDU_PING, now));
 }
 
 static void session_ready(struct bj_session *s)
@@ -374,7 +375,7 @@ static void put_notifications(struct bj_session *s, uint64_t now)
 {
     pthread_mutex_lock(&s->lock);
     for (size_t i = 0; i < s->waiting; i++) {
-        size_t at = ask(s, BJ_PDU_NOTIFY, now);
+        size_t at = session_ask(s, BJ_PDU_NOTIFY, now);
         bj_buf_put(&s->out, s->queue[i].p, s->queue[i].len);
         bj_pdu_end(&s->out, at);
         bj_buf_free(&s->queue[i]);
@@ -486,7 +487,7 @@ static void session_close(struct bj_session *s)
 {
     struct bj_err err;
     if (s->state == SESSION_READY) {
-        size_t at = ask(s, BJ_PDU_CLOSE, 0);
+        size_t at = session_ask(s, BJ_PDU_CLOSE, 0);
         bj_pdu_put_u32(&s->out, (uint32_t)SHUTDOWN << 24);
         bj_pdu_end(&s->out, at);
         session_send(s, &err);

@@ -179,7 +179,7 @@ static int main_load(struct exporter *e, int argc, char **argv, bool *done,
     return r;
 }
 
-static int main_run(struct exporter *e, int argc, char **argv)
+static int exporter_run(struct exporter *e, int argc, char **argv)
 {
     struct bj_err err = {0};
     char text[320];
@@ -230,7 +230,7 @@ int main(int argc, char **argv)
         return check_config(argc, argv);
     struct exporter e = {.repeats = BJ_LOG_REPEATS_INIT, .main.signals = -1};
     bj_program_malloc(BIG_BYTES);
-    int r = main_run(&e, argc, argv);
+    int r = exporter_run(&e, argc, argv);
     stop(&e);
     return r < 0 ? 1 : 0;
 }

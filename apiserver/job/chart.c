@@ -356,7 +356,7 @@ static void chart_put_table(struct bj_buf *b, const struct bj_chart *k)
 }
 
 /* The names of the lines, with their colours. */
-static void put_key(struct bj_buf *b, const struct bj_chart *k)
+static void chart_put_key(struct bj_buf *b, const struct bj_chart *k)
 {
     if (k->small || !bj_chart_has_values(k))
         return;
@@ -379,7 +379,7 @@ void bj_chart_figure(struct bj_buf *b, const struct bj_chart *k)
     bj_buf_str(b, "</b> <span>");
     put_summary(b, k);
     bj_buf_str(b, "</span>");
-    put_key(b, k);
+    chart_put_key(b, k);
     bj_buf_str(b, "</figcaption>\n");
     bj_chart_svg(b, k, false);
     if (!k->small)

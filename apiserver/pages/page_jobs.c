@@ -393,8 +393,8 @@ static void jobs_day_of(int64_t sec, char ret[16])
     snprintf(ret, 16, "%04d-%02u-%02u", day.year, day.month, day.day);
 }
 
-static void put_next(struct bj_call *c, const struct bj_params *p,
-                     const struct bj_jobs_end *end)
+static void jobs_put_next(struct bj_call *c, const struct bj_params *p,
+                          const struct bj_jobs_end *end)
 {
     struct bj_buf *b = &c->reply->body;
     const bool sorted = p->given[BJ_PARAM_SORT];
@@ -574,7 +574,7 @@ static int on_jobs(struct bj_call *c)
                                             : n[0] - n[BJ_STATE_PENDING]});
     if (r == 0)
         r = jobs_put_list(c, &p, &list, columns, &end);
-    put_next(c, &p, &end);
+    jobs_put_next(c, &p, &end);
     bj_buf_str(&c->reply->body, "</section>\n");
     bj_page_close(c);
     return r;

@@ -242,7 +242,7 @@ static bool print_text(const struct bj_api_conf *c)
                             bj_api_conf_help);
 }
 
-static int main_run(struct program *p)
+static int server_run(struct program *p)
 {
     struct bj_err err = {0};
     char text[320];
@@ -398,7 +398,7 @@ static int try_online(const struct bj_api_conf *conf, struct bj_err *err)
 
 /* check-config [--online] [OPTION]...: read every file and open the store, as
  * the start does, without listening. */
-static int check_config(int argc, char **argv)
+static int server_check_config(int argc, char **argv)
 {
     struct program p = {.argc = argc - 1, .argv = argv + 1};
     struct bj_secrets *secrets = NULL;
@@ -439,7 +439,7 @@ static int check_config(int argc, char **argv)
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "check-config") == 0)
-        return check_config(argc, argv);
+        return server_check_config(argc, argv);
     if (argc > 1 && strcmp(argv[1], "make-token") == 0)
         return make_token(argc, argv);
     if (argc > 1 && strcmp(argv[1], "write-access") == 0)
@@ -448,7 +448,7 @@ int main(int argc, char **argv)
         return bj_draw_process();
     struct program p = {.argc = argc, .argv = argv, .main.signals = -1};
     bj_program_malloc(BIG_BYTES);
-    int r = main_run(&p);
+    int r = server_run(&p);
     if (p.socket)
         unlink(p.socket);
     free(p.socket);

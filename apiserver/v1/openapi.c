@@ -81,8 +81,8 @@ static void put_params(struct bj_buf *b, const struct bj_endpoint *e, bool post)
     bj_buf_str(b, "]");
 }
 
-static void put_key(struct bj_buf *b, const char *name, const char *type,
-                    const char *help, bool first)
+static void openapi_put_key(struct bj_buf *b, const char *name,
+                            const char *type, const char *help, bool first)
 {
     openapi_text(b, first ? "" : ",", name);
     bj_buf_printf(b, ":{\"type\":[\"%s\",\"null\"]", type);
@@ -93,13 +93,14 @@ static void put_key(struct bj_buf *b, const char *name, const char *type,
 static void put_columns(struct bj_buf *b, const struct bj_column *first)
 {
     for (const struct bj_column *k = first; k->name; k++)
-        put_key(b, k->name, bj_value_type(k->kind), k->help, k == first);
+        openapi_put_key(b, k->name, bj_value_type(k->kind), k->help,
+                        k == first);
 }
 
 static void put_metrics(struct bj_buf *b)
 {
     for (const struct bj_series_metric *m = bj_series_metrics; m->name; m++)
-        put_key(b, m->name, "number", m->help, false);
+        openapi_put_key(b, m->name, "number", m->help, false);
 }
 
 /* Describe rows as JSON and as CSV. */

@@ -144,7 +144,7 @@ struct labels {
     char minor[24], instance[24];
 };
 
-static void put_key(struct labels *l, struct bj_slice text)
+static void gpu_put_key(struct labels *l, struct bj_slice text)
 {
     if (l->n < BJ_INFO_MAX)
         l->key[l->n++] = text;
@@ -155,17 +155,17 @@ static void make_labels(const struct bj_dialect_walk *w,
                         struct labels *l)
 {
     l->n = 0;
-    put_key(l, gpu->sub.key[1]);
-    put_key(l, number_text(gpu->minor, l->minor));
-    put_key(l, gpu->sub.key[0]);
-    put_key(l, label_of(&w->snap->gpu_models, &gpu->sub));
+    gpu_put_key(l, gpu->sub.key[1]);
+    gpu_put_key(l, number_text(gpu->minor, l->minor));
+    gpu_put_key(l, gpu->sub.key[0]);
+    gpu_put_key(l, label_of(&w->snap->gpu_models, &gpu->sub));
     if (w->row->of != BJ_ROW_GPU_CARDS) {
-        put_key(l, field_of(job, BJ_ID_JOBID));
-        put_key(l, field_of(job, BJ_ID_UID));
-        put_key(l, number_text(gpu->instance, l->instance));
+        gpu_put_key(l, field_of(job, BJ_ID_JOBID));
+        gpu_put_key(l, field_of(job, BJ_ID_UID));
+        gpu_put_key(l, number_text(gpu->instance, l->instance));
     }
     for (int i = 0; i < 2 && w->row->fixed[i]; i++)
-        put_key(l, bj_slice_str(w->row->fixed[i]));
+        gpu_put_key(l, bj_slice_str(w->row->fixed[i]));
 }
 
 static int put_reasons(struct bj_dialect_walk *w, struct bj_slice labels,
@@ -193,7 +193,7 @@ static int put_reasons(struct bj_dialect_walk *w, struct bj_slice labels,
             n += (size_t)snprintf(words + n, sizeof(words) - n, "%s%.*s",
                                   n > 0 ? "," : "", (int)word.n, word.p);
     }
-    put_key(l, mask == 0 ? BJ_SLICE("none") : (struct bj_slice){words, n});
+    gpu_put_key(l, mask == 0 ? BJ_SLICE("none") : (struct bj_slice){words, n});
     return bj_dialect_put(w, labels, l->key, mask);
 }
 

@@ -615,7 +615,7 @@ static void put_note(struct bj_advisor *a, enum bj_sentence which)
     a->values = 0;
 }
 
-static void put_next(struct bj_advisor *a)
+static void advice_put_next(struct bj_advisor *a)
 {
     struct bj_report_next *n = &a->r->next;
     const struct bj_request_change *c = a->next.of,
@@ -732,7 +732,7 @@ void bj_report_advise(struct bj_report *r, const struct bj_report_known *known)
     }
     if (r->advice) {
         add_dependent(&a);
-        put_next(&a);
+        advice_put_next(&a);
     }
     for (unsigned i = 0; i < BJ_SENTENCE_VALUES; i++) {
         r->arena.failed |= a.value[i].failed;

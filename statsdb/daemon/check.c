@@ -230,8 +230,8 @@ static int check_take(void *ctx, const struct bj_json *metric,
     return 0;
 }
 
-static int ask(struct found *f, const char *by, struct bj_slice match,
-               int64_t now_sec, struct bj_err *err)
+static int check_ask(struct found *f, const char *by, struct bj_slice match,
+                     int64_t now_sec, struct bj_err *err)
 {
     struct bj_buf q = {0};
     f->count = 0;
@@ -259,7 +259,7 @@ static int no_series(struct found *f, const struct bj_prom_conf *c,
     if (equal)
         snprintf(label, sizeof(label), "%.*s", (int)(equal - c->match.v[0]),
                  c->match.v[0]);
-    int r = ask(f, label[0] ? label : NULL, BJ_SLICE(""), now_sec, err);
+    int r = check_ask(f, label[0] ? label : NULL, BJ_SLICE(""), now_sec, err);
     if (r < 0)
         return r;
     if (f->count <= 0)
@@ -288,7 +288,7 @@ int bj_check_prometheus(const struct bj_prom_conf *c, const char *cluster,
     if (r == 0)
         r = bj_prom_new(c, stop, &f.prom, err);
     if (r == 0)
-        r = ask(&f, NULL, m, now_sec, err);
+        r = check_ask(&f, NULL, m, now_sec, err);
     if (r < 0 && bj_fetch_is_placeholder(c->url))
         bj_err_wrap(err, r,
                     "prometheus.url: the host in capitals is a placeholder of "

@@ -114,8 +114,8 @@ static void add_id(struct bj_stored *s, unsigned column,
 }
 
 /* Run a statement that returns a number for each row of parameters. */
-static int ask(struct bj_stored *s, int which, unsigned columns,
-               struct bj_err *err)
+static int stored_postgres_ask(struct bj_stored *s, int which, unsigned columns,
+                               struct bj_err *err)
 {
     if (!BJ_GROW(s->numbers, s->rows.rows, s->numbers_cap))
         return bj_err_set(err, -ENOMEM, "rows");
@@ -142,7 +142,7 @@ static int postgres_known(struct bj_stored *s, struct bj_batch *b,
         s->rows.rows++;
     }
     if (res == 0)
-        res = ask(s, ST_KNOWN, 7, err);
+        res = stored_postgres_ask(s, ST_KNOWN, 7, err);
     n = s->numbers;
     for (struct bj_batch_record *r = b->record; res == 0 && r; r = r->next)
         r->known = *n++ != 0;
@@ -254,7 +254,7 @@ static int find_numbers(struct bj_stored *s, struct bj_batch *b,
         bj_arrays_i64(&s->rows, 4, r->number);
         s->rows.rows++;
     }
-    return res < 0 ? res : ask(s, ST_FIND, 5, err);
+    return res < 0 ? res : stored_postgres_ask(s, ST_FIND, 5, err);
 }
 
 static int postgres_find(struct bj_stored *s, struct bj_batch *b,

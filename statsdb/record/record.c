@@ -258,7 +258,7 @@ static const char *const texts[BJ_RECORD_STATEMENTS] = {
 enum { NUMBER = FIELDS + 1, FIRST, LAST };
 
 /* " AND " between conditions on the columns of the key. */
-static void put_key(struct bj_buf *sql, const char *value)
+static void record_put_key(struct bj_buf *sql, const char *value)
 {
     for (int i = 0; i < KEYS; i++) {
         bj_buf_printf(sql, "%snode_record.%s = ", i ? " AND " : "",
@@ -275,7 +275,7 @@ static void record_put_number(struct bj_buf *sql, const char *table)
 {
     bj_buf_printf(sql, ", coalesce((SELECT id FROM %s AS node_record WHERE ",
                   table);
-    put_key(sql, NULL);
+    record_put_key(sql, NULL);
     bj_buf_printf(sql, " AND id BETWEEN ?%d AND ?%d), ?%d)", FIRST, LAST,
                   NUMBER);
 }
@@ -305,7 +305,7 @@ static void put_sql(struct bj_buf *sql, const char *partition)
                       fields[i].column);
     if (partition) {
         bj_buf_str(sql, " WHERE ");
-        put_key(sql, "excluded");
+        record_put_key(sql, "excluded");
     }
     bj_buf_str(sql, " RETURNING id");
 }

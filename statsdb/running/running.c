@@ -212,7 +212,7 @@ static void log_act(const struct act *a, const char *what, const char *detail)
  */
 
 /* Write the sentence of the mail about what happens next. */
-static void put_next(const struct act *a, char ret[DETAIL_MAX])
+static void running_put_next(const struct act *a, char ret[DETAIL_MAX])
 {
     struct bj_buf text = {0};
     ret[0] = '\0';
@@ -236,7 +236,7 @@ static int warn(struct act *a, struct bj_err *err)
 {
     const struct bj_statsdb_conf *conf = a->r->conf;
     char next[DETAIL_MAX];
-    put_next(a, next);
+    running_put_next(a, next);
     enum bj_action_state state = conf->running.dry_run ? BJ_ACTION_DRY
                                  : bj_mail_is_on(&conf->mail)
                                      ? BJ_ACTION_WAITING

@@ -121,7 +121,8 @@ struct request {
     struct bj_sacct_counts counts; /* of all of them */
 };
 
-static int ask(void *ctx, const uint64_t *id, size_t n, struct bj_err *err)
+static int sacct_ask(void *ctx, const uint64_t *id, size_t n,
+                     struct bj_err *err)
 {
     struct request *q = ctx;
     /* All records of these jobs, whenever they ended. */
@@ -154,9 +155,10 @@ int bj_source_sacct_run(struct bj_source_sacct *s,
     if (r < 0)
         return r;
     bj_upsert_begin_later(run->upsert);
-    r = ask(&q, NULL, 0, err);
+    r = sacct_ask(&q, NULL, 0, err);
     if (r == 0)
-        r = bj_source_chains_run(&chains, run, q.to.cluster, ask, &q, err);
+        r = bj_source_chains_run(&chains, run, q.to.cluster, sacct_ask, &q,
+                                 err);
     bj_source_chains_free(&chains);
     if (q.to.name[0])
         snprintf(s->cluster, sizeof(s->cluster), "%s", q.to.name);

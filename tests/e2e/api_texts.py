@@ -180,7 +180,7 @@ def pages(site):
     waiting = [j["key"] for j in site.fetch("/api/v1/jobs?state=pending&from=0&limit=1", BOSS).data]
     paths = ["/home", "/jobs?from=2020-01-01", "/jobs?job=1", "/queue", "/findings?from=2020-01-01", "/usage?from=2020-01-01",
              "/management?from=2020-01-01", "/management",
-             "/accounts/phys?month=2026-01", "/support", "/cluster", "/users/anna", "/accounts/phys", "/mail",
+             "/accounts/phys?month=2026-01", "/support", "/nodes", "/nodes/node1", "/cluster", "/users/anna", "/accounts/phys", "/mail",
              "/compare?job=%s&job=%s" % (keys["1000"], keys["1001"])]
     paths += ["/jobs/" + k for k in list(keys.values()) + [fake] + waiting]
     found = {p: unmarked(page_words(site, p), site.known) for p in paths}

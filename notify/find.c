@@ -134,15 +134,17 @@ static struct bj_slice find_label(const struct bj_json *metric,
     return bj_json_text(bj_json_get(metric, name));
 }
 
-/* States of a node that can run no job, in the words of all schedulers.
- * Those that administrators plan (maint, power, reboot) are no alert. */
-static bool is_node_out(struct bj_slice state)
+/* Is one of the words, joined by '+', a state in which the node can run no job?
+ * Those that administrators plan (maint, powered_down, reboot) are no alert. */
+static bool is_node_out(struct bj_slice words)
 {
-    static const char *const words[] = {"down",     "drain",   "fail",
-                                        "not_resp", "no_resp", "error"};
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-        if (state.n > 0 && memmem(state.p, state.n, words[i], strlen(words[i])))
-            return true;
+    static const char *const states[] = {"down",     "drain",   "fail",
+                                         "not_resp", "no_resp", "error"};
+    struct bj_slice word;
+    while (bj_slice_field(&words, '+', &word))
+        for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+            if (bj_slice_starts(word, bj_slice_str(states[i])))
+                return true;
     return false;
 }
 

@@ -264,7 +264,9 @@ def alertmanager(site, prom, real, recorder):
     site.find(101)
     site.find(102, "site_idle", "info", "The job is idle.")
     prom.series = {"batchjob_cluster_node_nodes": [({"node": "n9", "state": "down", "flags": "drain"}, 1),
-                                                   ({"node": "n1", "state": "allocated"}, 1)],
+                                                   ({"node": "n1", "state": "allocated"}, 1),
+                                                   ({"node": "n7", "state": "idle", "flags": "cloud+powered_down"}, 1),
+                                                   ({"node": "n8", "state": "maint", "flags": ""}, 1)],
                    "reason_node_info": [({"node": "n9", "reason": "PSU <failed>"}, 1)],
                    "batchjob_gpu_health": [({"instance": "n2:9415", "index": "3"}, 5),
                                            ({"instance": "n2:9415", "index": "4"}, 0)]}

@@ -290,8 +290,8 @@ static int run_once(const struct bj_statsdb_conf *c, int64_t since,
     return r;
 }
 
-static int statsdb_run(const struct bj_statsdb_conf *c, char *const *word,
-                       struct bj_err *err)
+static int main_run(const struct bj_statsdb_conf *c, char *const *word,
+                    struct bj_err *err)
 {
     (void)word;
     int64_t since;
@@ -557,12 +557,18 @@ static const struct command {
     int (*run)(const struct bj_statsdb_conf *c, char *const *word,
                struct bj_err *err);
 } commands[] = {
-    {"run", 0, statsdb_run},         {"check-config", 0, check_config},
-    {"check", 0, check_store},       {"backup", 1, backup},
-    {"copy", 0, main_copy},          {"export", 0, export},
-    {"import", 2, import},           {"mail", 3, bj_mail_command},
-    {"texts", 0, print_texts},       {"rules", 1, explain_rules},
-    {"rename", 3, rename_people},    {"delete-user", 1, delete_user},
+    {"run", 0, main_run},
+    {"check-config", 0, check_config},
+    {"check", 0, check_store},
+    {"backup", 1, backup},
+    {"copy", 0, main_copy},
+    {"export", 0, export},
+    {"import", 2, import},
+    {"mail", 3, bj_mail_command},
+    {"texts", 0, print_texts},
+    {"rules", 1, explain_rules},
+    {"rename", 3, rename_people},
+    {"delete-user", 1, delete_user},
     {"balances", 2, print_balances},
 };
 
@@ -575,7 +581,7 @@ static int dispatch(const struct bj_statsdb_conf *c, char *const *word,
     static char *const none[] = {NULL};
     unsigned i = 0, n = 0;
     if (!word[0])
-        return statsdb_run(c, none, err);
+        return main_run(c, none, err);
     while (i < COMMANDS && strcmp(word[0], commands[i].name) != 0)
         i++;
     if (i == COMMANDS)

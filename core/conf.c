@@ -39,13 +39,15 @@ const struct bj_opt bj_conf_opts[] = {
      .help = "Directory where the cgroup hierarchies are mounted.",
      .more =
          "Change it in a container that mounts the host's cgroups elsewhere."},
-    BJ_COLLECTOR_LIST(COLLECTOR){
-        .name = "collector.disable-defaults",
-        .kind = BJ_OPT_BOOL,
-        .off = AT(disable_defaults),
-        .help = "Run only the collectors that the configuration names.",
-        .more = "Set it, and the collectors you need, for a minimal "
-                "configuration."},
+    /* clang-format off */
+    BJ_COLLECTOR_LIST(COLLECTOR)
+    /* clang-format on */
+    {.name = "collector.disable-defaults",
+     .kind = BJ_OPT_BOOL,
+     .off = AT(disable_defaults),
+     .help = "Run only the collectors that the configuration names.",
+     .more =
+         "Set it, and the collectors you need, for a minimal configuration."},
     {.name = "collector.basic",
      .kind = BJ_OPT_BOOL,
      .off = AT(basic),

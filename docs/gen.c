@@ -102,6 +102,7 @@ static const struct {
     {"job_core", "Jobs, by CPU"},
     {"job_device", "Jobs, by block device"},
     {"job_hugetlb", "Jobs, by size of huge pages"},
+    {"job_gpu_conflict", "Jobs, doubts about their GPUs"},
     {"job_device_memory", "Jobs, by region of device memory"},
     {"job_state", "Jobs, by state of threads"},
     {"job_exe", "Jobs, by executable"},

@@ -136,6 +136,7 @@ static const struct {
     {"job_place.*", "`collector.process.place` is not set"},
     {"job_energy.*", "no meter measures the component, or the job is younger "
                      "than `energy.interval`"},
+    {"job_gpu_conflict.*", "there was no such conflict about the job"},
     {"job_gpu.info", "the job holds no GPU"},
     {"job_gpu.share", "the job holds no GPU"},
     {"job_gpu.held", "the job holds no GPU"},

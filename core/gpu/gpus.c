@@ -219,10 +219,51 @@ static bool counts(const struct bj_gpu_hold *h, const struct bj_track *t)
     return h->track == t && h->evidence != 0;
 }
 
+/* Conflicts about GPUs of the job, bits of enum bj_gpu_conflict. */
+static unsigned conflicts_of(const struct bj_gpus *g, const struct bj_track *t)
+{
+    unsigned bits = 0;
+    for (size_t i = 0; i < g->nholds; i++)
+        if (g->hold[i].track == t)
+            bits |= g->hold[i].sums.conflicts;
+    for (size_t i = 0; i < g->njobs; i++)
+        if (g->job[i]->track == t && g->job[i]->unresolved)
+            bits |= 1u << BJ_GPU_UNRESOLVED;
+    return bits;
+}
+
+static void publish_doubts(unsigned bits, struct bj_arena *a,
+                           struct bj_job *job)
+{
+    if (bits == 0 || !make_list(&job->gpu_conflicts, a, BJ_GPU_CONFLICTS,
+                                sizeof(struct bj_gpu_label)))
+        return;
+    struct bj_gpu_label *v = job->gpu_conflicts.v;
+    for (unsigned i = 0; i < BJ_GPU_CONFLICTS; i++)
+        if (bits & 1u << i) {
+            struct bj_gpu_label *l = &v[job->gpu_conflicts.n++];
+            *l = (struct bj_gpu_label){.value = 1};
+            l->sub.key[0] = bj_slice_str(bj_gpu_conflict_names[i]);
+        }
+}
+
+/* "gpu_conflicts":["double"] */
+static void put_conflicts(struct bj_json_out *o, unsigned bits)
+{
+    if (bits == 0)
+        return;
+    bj_json_put_array(o, "gpu_conflicts");
+    for (unsigned i = 0; i < BJ_GPU_CONFLICTS; i++)
+        if (bits & 1u << i)
+            bj_json_put_str(o, NULL, bj_slice_str(bj_gpu_conflict_names[i]));
+    bj_json_put_end(o);
+}
+
 void bj_gpus_publish_job(const struct bj_gpus *g, const struct bj_track *t,
                          struct bj_arena *a, struct bj_job *job)
 {
     size_t n = 0;
+    publish_doubts(conflicts_of(g, t), a, job);
     for (size_t i = 0; i < g->nholds; i++)
         n += counts(&g->hold[i], t);
     if (n == 0 || !make_list(&job->gpus, a, n, sizeof(struct bj_gpu_part)) ||
@@ -330,12 +371,14 @@ void bj_gpus_final(const struct bj_gpus *g, const struct bj_track *t,
     }
     if (any)
         bj_json_put_end(o);
+    put_conflicts(o, conflicts_of(g, t));
 }
 
 void bj_gpus_final_orphan(const struct bj_gpus *g, struct bj_slice key,
                           struct bj_json_out *o)
 {
     bool any = false;
+    unsigned conflicts = 0;
     for (size_t i = 0; i < g->nkept; i++) {
         const struct bj_gpu_kept *k = &g->kept[i];
         if (!bj_slice_eq(bj_slice_str(k->key), key))
@@ -343,10 +386,12 @@ void bj_gpus_final_orphan(const struct bj_gpus *g, struct bj_slice key,
         if (!any)
             bj_json_put_object(o, "gpus");
         any = true;
+        conflicts |= k->sums.conflicts;
         gpus_put_gpu(g, k->dev, k->evidence, k->estimated, &k->sums, o);
     }
     if (any)
         bj_json_put_end(o);
+    put_conflicts(o, conflicts);
 }
 
 enum { SECOND = 1000000, HANG_USEC = 10 * SECOND };

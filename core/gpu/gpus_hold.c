@@ -405,6 +405,7 @@ static void count_conflict(struct bj_gpus *g, struct bj_gpu_hold *h,
         h->logged = false;
         return;
     }
+    h->sums.conflicts |= 1u << conflict;
     if (h->logged)
         return;
     h->logged = true;

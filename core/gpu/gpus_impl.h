@@ -96,6 +96,7 @@ struct bj_gpu_sums {
     struct bj_gpu_mean busy, sm; /* if reported */
     uint64_t memory_peak_bytes;  /* maximum of all readings; BJ_ABSENT */
     struct bj_gpu_fault fault;
+    unsigned conflicts; /* bits of enum bj_gpu_conflict, since it began */
     unsigned nengines;
     struct bj_gpu_engine engine[BJ_GPU_ENGINES];
 };

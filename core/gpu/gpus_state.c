@@ -5,6 +5,7 @@
  * gpu-job KEY UUID EVIDENCE ESTIMATED and the numbers of sums[], then ENGINE
  * and its microseconds for each class of engines
  * gpu-fault KEY UUID STATE XID SECONDS BY_PROCESS: of the gpu-job before
+ * gpu-conflict KEY UUID BITS: of the same
  * gpu-health, gpu-log: gpus_health.c
  *
  * KEY is that of the job's account. */
@@ -53,6 +54,11 @@ static void save_sums(const struct bj_gpus *g, struct bj_slice key, size_t dev,
             bj_buf_printf(out, " %s %llu", s->engine[k].name,
                           (unsigned long long)s->engine[k].busy_usec);
     bj_buf_put(out, "\n", 1);
+    if (s->conflicts != 0) {
+        bj_buf_str(out, "gpu-conflict ");
+        bj_state_word(out, key);
+        bj_buf_printf(out, " %s %u\n", g->dev[dev].now.uuid, s->conflicts);
+    }
     if (s->fault.state == BJ_GPU_OK)
         return;
     bj_buf_str(out, "gpu-fault ");
@@ -222,20 +228,40 @@ static void load_job(struct bj_gpus *g, struct bj_slice line)
         free(k.key);
 }
 
-static void load_fault(struct bj_gpus *g, struct bj_slice line)
+/* The counts of KEY UUID, which the line begins with; NULL: there are none. */
+static struct bj_gpu_sums *cut_sums(struct bj_gpus *g, struct bj_slice *line)
 {
     char uuid[BJ_GPU_TEXT];
-    uint64_t v[4];
-    char *key = cut_key(&line);
-    bool good = key && cut_uuid(&line, uuid);
-    for (int i = 0; i < 4; i++)
-        good = good && gpus_state_cut_number(&line, &v[i]);
-    for (size_t i = 0; good && v[0] < BJ_GPU_STATES && i < g->nkept; i++)
+    struct bj_gpu_sums *found = NULL;
+    char *key = cut_key(line);
+    const bool good = key && cut_uuid(line, uuid);
+    for (size_t i = 0; good && !found && i < g->nkept; i++)
         if (strcmp(g->kept[i].key, key) == 0 &&
             strcmp(g->dev[g->kept[i].dev].now.uuid, uuid) == 0)
-            g->kept[i].sums.fault = (struct bj_gpu_fault){
-                (enum bj_gpu_state)v[0], v[1], v[2], v[3] != 0};
+            found = &g->kept[i].sums;
     free(key);
+    return found;
+}
+
+static void load_fault(struct bj_gpus *g, struct bj_slice line)
+{
+    struct bj_gpu_sums *of = cut_sums(g, &line);
+    uint64_t v[4];
+    for (int i = 0; of && i < 4; i++)
+        if (!gpus_state_cut_number(&line, &v[i]))
+            return;
+    if (of && v[0] < BJ_GPU_STATES)
+        of->fault = (struct bj_gpu_fault){(enum bj_gpu_state)v[0], v[1], v[2],
+                                          v[3] != 0};
+}
+
+static void load_conflict(struct bj_gpus *g, struct bj_slice line)
+{
+    struct bj_gpu_sums *of = cut_sums(g, &line);
+    uint64_t bits;
+    if (of && gpus_state_cut_number(&line, &bits) &&
+        bits < 1u << BJ_GPU_CONFLICTS)
+        of->conflicts = (unsigned)bits;
 }
 
 static void load_health(struct bj_gpus *g, struct bj_slice line)
@@ -260,6 +286,8 @@ void bj_gpus_load(struct bj_gpus *g, struct bj_slice text)
             load_job(g, line);
         else if (bj_slice_eq(word, BJ_SLICE("gpu-fault")))
             load_fault(g, line);
+        else if (bj_slice_eq(word, BJ_SLICE("gpu-conflict")))
+            load_conflict(g, line);
         else if (bj_slice_eq(word, BJ_SLICE("gpu-health")))
             load_health(g, line);
         else if (bj_slice_eq(word, BJ_SLICE("gpu-log")))
@@ -293,6 +321,7 @@ static void resume(struct bj_gpu_hold *h, struct bj_gpu_kept *k)
             e->busy_usec = old->busy_usec;
     }
     bj_gpus_fault(&h->sums.fault, &k->sums.fault);
+    h->sums.conflicts |= k->sums.conflicts;
     h->evidence |= k->evidence;
     h->saved |= k->evidence;
     h->ever_estimated |= k->estimated;

@@ -205,6 +205,13 @@ static const struct bj_metric job_gpu_claim_rows[] = {
           "process, environ; the value is always 1."),
 };
 
+static const struct bj_metric job_gpu_conflict_rows[] = {
+    GAUGE(bj_gpu_label, value, "", BJ_NUMBER,
+          "What is in doubt about GPUs of the job: denied, stray, double or "
+          "unresolved, as in batchjob_gpu_conflicts_total; the value is always "
+          "1."),
+};
+
 static const struct bj_metric gpu_conflict_rows[] = {
     COUNTER(bj_gpu_label, value, "", BJ_NUMBER,
             "Conflicting GPU assignments: denied (claimed by a job but held by "

@@ -170,7 +170,7 @@ struct bj_job {
     /* Lists only from here on (bj_job_clear). */
     struct bj_list cores, devices, hugetlb, dmem, states, exes, places, steps,
         tasks, energy;
-    struct bj_list gpus, gpu_claims, gpu_engines;
+    struct bj_list gpus, gpu_claims, gpu_engines, gpu_conflicts;
     /* extras */
     struct bj_list exe_counts, names, extras, even_cores;
     struct bj_list user_states; /* threads of user_processes by state */

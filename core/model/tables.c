@@ -544,6 +544,8 @@ const struct bj_metric_table bj_metric_tables[] = {
     JOBS("job_place", places, bj_place_use, "place", NULL, place_rows),
     JOBS("job_energy", energy, bj_energy_use, "component", NULL,
          job_energy_rows),
+    JOBS("job_gpu_conflict", gpu_conflicts, bj_gpu_label, "kind", NULL,
+         job_gpu_conflict_rows),
     JOBS("job_gpu", gpu_claims, bj_gpu_label, "gpu", "source",
          job_gpu_claim_rows),
     JOBS("job_gpu", gpus, bj_gpu_part, "gpu", "index", job_gpu_rows),

@@ -712,6 +712,32 @@ static void job_put_facts(const struct bj_report *r, struct bj_doc *d)
     s->note = bj_doc_take(d);
 }
 
+/* What is in doubt about the GPUs of the job. */
+static void job_put_doubts(const struct bj_report *r, struct bj_doc *d)
+{
+    static const struct {
+        struct bj_slice name;
+        const char *text;
+    } doubts[] = {
+        {{"denied", 6},
+         "The job named a GPU that another job held: that is not counted."},
+        {{"stray", 5},
+         "The job used a GPU that it was not given: whose it was is in doubt."},
+        {{"double", 6},
+         "Another job had a GPU of the job at the same time, and not both "
+         "requested a part of it: what each used is an estimate."},
+        {{"unresolved", 10},
+         "A GPU of the job cannot be distinguished from others: its values are "
+         "missing."}};
+    struct bj_slice rest = bj_report_text(r, BJ_REPORT_GPU_CONFLICTS), name;
+    while (bj_slice_field(&rest, ',', &name))
+        for (size_t i = 0; i < sizeof(doubts) / sizeof(doubts[0]); i++)
+            if (bj_slice_eq(bj_slice_trim(name), doubts[i].name)) {
+                bj_buf_str(&d->scratch, d->scratch.len > 0 ? " " : "");
+                bj_buf_str(&d->scratch, bj_local(doubts[i].text));
+            }
+}
+
 void bj_report_document(const struct bj_report *r, struct bj_doc *ret)
 {
     job_put_head(r, ret);
@@ -726,6 +752,8 @@ void bj_report_document(const struct bj_report *r, struct bj_doc *ret)
     bj_report_idle(r, &ret->scratch);
     job_put_sentence(ret, BJ_DOC_IDLE);
     bj_report_sampled(r, &ret->scratch);
+    job_put_doubts(r, ret);
+
     job_put_sentence(ret, BJ_DOC_SAMPLED);
     job_put_array(r, ret);
     job_put_facts(r, ret);

@@ -31,7 +31,8 @@ enum bj_doc_name {
     BJ_DOC_NODES,
     BJ_DOC_GPUS,
     BJ_DOC_IDLE,    /* which of them are idle */
-    BJ_DOC_SAMPLED, /* that their values are samples; of a bill what it means */
+    BJ_DOC_SAMPLED, /* that their values are samples, or in doubt; of a bill
+                       what it means */
     BJ_DOC_ARRAY,   /* note: how its tasks ended */
     BJ_DOC_FACTS,   /* note: the time zone */
     BJ_DOC_WASTE_GPU,

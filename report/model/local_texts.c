@@ -667,6 +667,12 @@ const char *const bj_local_texts[] = {
     "GPU unfit",
     "GPU health",
     "All GPUs are fit",
+    "The job named a GPU that another job held: that is not counted.",
+    "The job used a GPU that it was not given: whose it was is in doubt.",
+    "Another job had a GPU of the job at the same time, and not both "
+    "requested a part of it: what each used is an estimate.",
+    "A GPU of the job cannot be distinguished from others: its values are "
+    "missing.",
     "no error known",
     "errors not known",
     "program error",

@@ -78,6 +78,7 @@
     X(GPU_HELD, gpu_held_seconds)                                              \
     X(GPU_IDLE, gpu_idle_seconds)                                              \
     X(GPU_MEMORY_PEAK, gpu_memory_peak_bytes)                                  \
+    X(GPU_CONFLICTS, gpu_conflicts)                                            \
     X(READ, read_bytes)                                                        \
     X(WRITE, write_bytes)                                                      \
     X(IO_READ, io_read_bytes)                                                  \

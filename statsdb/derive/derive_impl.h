@@ -82,6 +82,7 @@ struct bj_derive_job {
     int64_t prom_final, prom_coverage; /* nodes whose end was seen; ppm */
     int64_t gpu_model;                 /* of final records: a word */
     int64_t gpu_fault;                 /* of final records: the worst */
+    int64_t gpu_conflicts;             /* of final records: BJ_GPU_DOUBTS */
     const char *application;           /* NULL: not known */
     enum bj_application_by application_by;
     struct bj_parts parts; /* of jobs with several nodes, or GPUs */

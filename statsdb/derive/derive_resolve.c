@@ -54,6 +54,7 @@ static void resolve_values(struct bj_derive_job *j)
     j->use[BJ_USE_COVERAGE] = j->prom_coverage;
     j->use[BJ_USE_GPU_MODEL] = j->gpu_model;
     j->use[BJ_USE_GPU_FAULT] = j->gpu_fault;
+    j->use[BJ_USE_GPU_CONFLICTS] = j->gpu_conflicts;
     j->use[BJ_USE_APPLICATION] = j->use[BJ_USE_APPLICATION_BY] = BJ_SQL_NULL;
 }
 

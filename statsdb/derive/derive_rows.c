@@ -111,9 +111,14 @@ static const char *const texts[BJ_DERIVE_STATEMENTS] = {
     [BJ_DE_JOB] = job_sql,
     [BJ_DE_NODES] = nodes_sql,
     [BJ_DE_GPU_FAULT] =
-        "SELECT max(g.fault) AS fault FROM (SELECT n.id FROM " RECORDS
-        ") AS r JOIN node_gpu AS g ON g.record = r.id"
-        " AND " WITHIN("g.record"),
+        "SELECT max((SELECT max(g.fault) FROM node_gpu AS g WHERE g.record ="
+        " r.id AND " WITHIN("g.record") ")) AS fault, max(r.gpu_conflicts & 1)"
+                                        " + max(r.gpu_conflicts & 2) + "
+                                        "max(r.gpu_conflicts & 4) +"
+                                        " max(r.gpu_conflicts & 8) AS "
+                                        "conflicts FROM (SELECT n.id,"
+                                        " n.gpu_conflicts FROM " RECORDS
+                                        ") AS r",
     /* Per policy and component: sums, sums of the node's own policy, the number
      * of nodes, and their policies. */
     [BJ_DE_NODE_ENERGY] =
@@ -328,18 +333,20 @@ static int read_nodes(struct bj_derive *d, struct bj_err *err)
     return 0;
 }
 
-/* The worst error of a GPU; only read for jobs with GPUs in their records. */
+/* The worst error of a GPU, and what is in doubt; only of jobs with GPUs. */
 static int read_fault(struct bj_derive *d, struct bj_err *err)
 {
     struct bj_derive_job *j = &d->job;
-    if (j->gpu_model == BJ_SQL_NULL &&
+    if (j->v[BJ_DJ_GPUS] <= 0 && j->gpu_model == BJ_SQL_NULL &&
         j->nodes.v[BJ_USE_GPUS_SEEN] == BJ_SQL_NULL &&
         j->nodes.v[BJ_USE_GPU_HELD] == BJ_SQL_NULL)
         return 0;
     struct bj_st *st = bj_derive_bind_records(d, BJ_DE_GPU_FAULT);
     int r = bj_st_row(st, err);
-    if (r > 0)
+    if (r > 0) {
         j->gpu_fault = bj_st_i64(st, "fault");
+        j->gpu_conflicts = bj_st_i64(st, "conflicts");
+    }
     bj_st_reset(st);
     return r < 0 ? r : 0;
 }
@@ -573,6 +580,7 @@ int bj_derive_read(struct bj_derive *d, int64_t id, struct bj_err *err)
     j->bins = j->n_grams = j->n_old_grams = j->n_found = 0;
     j->prom_final = 0;
     j->prom_coverage = j->gpu_model = j->gpu_fault = BJ_SQL_NULL;
+    j->gpu_conflicts = BJ_SQL_NULL;
     no_values(&j->nodes);
     no_values(&j->prom);
     no_energy(&j->node_energy);

@@ -88,6 +88,7 @@ enum {
     X(APPLICATION, application)                                                \
     X(APPLICATION_BY, application_by)                                          \
     X(GPU_FAULT, gpu_fault)                                                    \
+    X(GPU_CONFLICTS, gpu_conflicts)                                            \
     X(FAILED_CPU, counted_failed_cpu_sec)                                      \
     X(FAILED_GPU, counted_failed_gpu_sec)                                      \
     X(FAILED_MIB, counted_failed_mem_mib_sec)                                  \

@@ -226,6 +226,9 @@ static int64_t make_share(const int64_t *v)
     "u.memory_efficiency_ppm", "u.memory_efficiency_source", "j.\"end\"",      \
         "j.memory_scheduler_peak_bytes", "j.memory_task_peak_bytes",           \
         "j.memory_allocated_bytes", "j.memory_requested_bytes"
+#define GPU_DOUBT(bit, name)                                                   \
+    " || CASE WHEN u.gpu_conflicts & " #bit " > 0 THEN ', " name "' ELSE '' "  \
+    "END"
 #define GPU_FAULT(n, name) " WHEN " #n " THEN '" name "'"
 #define ENERGY "u.energy_uj", "u.energy_source", "j.energy_scheduler_joules"
 #define COST                                                                   \
@@ -422,6 +425,14 @@ const struct bj_column bj_job_columns[] = {
          "The worst error of a GPU while the job held it: application, "
          "degraded, drain_later, drain_now, reset or lost; null: none is "
          "known."),
+    MORE(
+        "gpu_conflicts", "GPUConflicts", TEXT, NONE,
+        "nullif(substr(''" BJ_GPU_DOUBTS(GPU_DOUBT) ", 3), '')",
+        "What is in doubt about its GPUs: denied (another job holds a GPU that "
+        "it names), stray (it used one that it was not given), double (another "
+        "job had one at the same time), unresolved (one cannot be "
+        "distinguished); "
+        "null: nothing is known to be."),
     MADE("hardware_failed", "HardwareFailed", BOOL, NONE, BJ_ON_REQUEST,
          make_hardware_failed, BJ_VALUES("j.state", "u.gpu_fault"),
          "Whether hardware ended the job: a node that failed or did not boot, "

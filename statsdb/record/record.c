@@ -197,7 +197,8 @@ enum kind {
     WORD,
     NAME,
     ACCOUNT,
-    TIMES /* an object: name to CPU time */
+    DOUBTS, /* an array of names of BJ_GPU_DOUBTS */
+    TIMES   /* an object: name to CPU time */
 };
 
 static const struct {
@@ -241,6 +242,7 @@ static const struct {
     {"energy_static", "energy_static", WORD},
     {"energy_gap", "energy_gap", FLAG},
     {"complete", "complete", FLAG},
+    {"gpu_conflicts", "gpu_conflicts", DOUBTS},
     {"executables", "executables", TIMES},
 };
 
@@ -436,6 +438,27 @@ static int times_text(const struct bj_json *v, struct bj_arena *arena,
     return r < 0 || arena->failed ? bj_err_set(err, -ENOMEM, "records") : 0;
 }
 
+/* An array of names as bits; BJ_SQL_NULL: none that is known. */
+static int64_t doubts_of(const struct bj_json *v)
+{
+    static const struct {
+        int64_t bit;
+        const char *name;
+    } names[] = {
+#define NAME(bit, name) {bit, name},
+        BJ_GPU_DOUBTS(NAME)
+#undef NAME
+    };
+    int64_t bits = 0;
+    BJ_JSON_EACH(doubt, v)
+    {
+        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+            if (bj_slice_eq(bj_json_text(doubt), bj_slice_str(names[i].name)))
+                bits |= names[i].bit;
+    }
+    return bits != 0 ? bits : BJ_SQL_NULL;
+}
+
 /* Bind one field of a record. */
 static int bind(struct bj_records *r, struct bj_st *st, int i,
                 const struct bj_json *doc, struct bj_slice cluster,
@@ -479,6 +502,9 @@ static int bind(struct bj_records *r, struct bj_st *st, int i,
             n = flag;
         else if (record_count(bj_json_get(doc, "memory_held_peak_bytes")) > 0)
             n = 0;
+        break;
+    case DOUBTS:
+        n = doubts_of(v);
         break;
     case WORD:
     case NAME:

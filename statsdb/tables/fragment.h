@@ -26,6 +26,14 @@
     X(6, "lost")
 enum { BJ_GPU_FAULT_HARDWARE = 3 };
 
+/* What is in doubt about GPUs of a job, as final records name it
+ * ("gpu_conflicts"); bits in the store. */
+#define BJ_GPU_DOUBTS(X)                                                       \
+    X(1, "denied")                                                             \
+    X(2, "stray")                                                              \
+    X(4, "double")                                                             \
+    X(8, "unresolved")
+
 /* The name of an enum bj_factor_from (carbon/factor.h). */
 #define BJ_SQL_BASIS(number)                                                   \
     "CASE " number " WHEN 0 THEN 'live' WHEN 1 THEN 'stated' WHEN 2 THEN"      \

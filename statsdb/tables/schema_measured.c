@@ -446,13 +446,18 @@ const char *const bj_schema_gpu_fault[] = {
 
 /* Time for which the freezer suspended the job on a node, the longest of its
  * nodes; the part of its memory on other NUMA nodes than its CPUs, that of the
- * worst node. */
+ * worst node; what is in doubt about its GPUs: bits of BJ_GPU_DOUBTS. */
 #define KERNEL(table)                                                          \
     "ALTER TABLE " table " ADD COLUMN suspended_usec INT",                     \
         "ALTER TABLE " table " ADD COLUMN memory_remote_ppm INT"
 
 const char *const bj_schema_kernel[] = {
-    KERNEL("node_record"), KERNEL("job_prom"), KERNEL("job_use"), NULL};
+    KERNEL("node_record"),
+    KERNEL("job_prom"),
+    KERNEL("job_use"),
+    "ALTER TABLE node_record ADD COLUMN gpu_conflicts INT",
+    "ALTER TABLE job_use ADD COLUMN gpu_conflicts INT",
+    NULL};
 
 /* Evidence of findings.  job_finding.names: the nodes or GPUs that the finding
  * is about.  job_part: what each node and GPU used, of jobs whose nodes

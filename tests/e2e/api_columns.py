@@ -97,7 +97,7 @@ def columns(site):
 
 
 # Columns without a value in the simulated jobs.
-NEVER = {"memory_remote_percent", "suspended_measured_seconds", "gpu_fault", "batch_system", "sluid", "gid", "group", "project", "wckey", "reason", "cancelled_by", "failed_node",
+NEVER = {"gpu_conflicts", "memory_remote_percent", "suspended_measured_seconds", "gpu_fault", "batch_system", "sluid", "gid", "group", "project", "wckey", "reason", "cancelled_by", "failed_node",
          "restarts", "priority", "suspended_seconds", "tasks", "gpus", "gpu_model", "reservation", "constraints",
          "admin_comment", "memory_mean_bytes", "io_read_bytes", "io_write_bytes", "measured_nodes",
          "coverage_percent", "energy_measured_joules", "energy_measured_nodes",

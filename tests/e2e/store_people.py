@@ -83,6 +83,7 @@ def add_records(store):
 
 # Tables that the last version of the store added.
 ADDED = dict.fromkeys(("node_record", "job_prom", "job_use"), "suspended_usec memory_remote_ppm")
+ADDED = {table: columns + " gpu_conflicts" * (table != "job_prom") for table, columns in ADDED.items()}
 
 
 def set_up(site, pg):

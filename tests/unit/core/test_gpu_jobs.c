@@ -219,6 +219,18 @@ static void test_owners(void **state)
     assert_int_equal(conflicts("denied"), 1);
     assert_int_equal(conflicts("stray"), 1);
     assert_int_equal(conflicts("double"), 0);
+    /* the job has what is in doubt about it, the others have nothing */
+    const struct bj_list *doubts = &rig_job(&rig, "15")->gpu_conflicts;
+    const struct bj_gpu_label *doubt = doubts->v;
+    assert_int_equal(doubts->n, 2);
+    assert_true(bj_slice_eq(doubt[0].sub.key[0], BJ_SLICE("denied")));
+    assert_true(bj_slice_eq(doubt[1].sub.key[0], BJ_SLICE("stray")));
+    assert_int_equal(doubt[0].value, 1);
+    for (int i = 11; i <= 14; i++) {
+        char id[8];
+        snprintf(id, sizeof(id), "%d", i);
+        assert_int_equal(rig_job(&rig, id)->gpu_conflicts.n, 0);
+    }
     assert_non_null(strstr(rig.log, "GPU GPU-a: job 15 claims it"));
     assert_non_null(strstr(rig.log, "GPU GPU-d: job 15 uses it"));
     const struct bj_gpu_part *p = part("11", "GPU-a");
@@ -550,6 +562,8 @@ static void test_leaves(void **state)
         /* The jobs 11 and 15 name GPU 0, job 14 an instance. */
         assert_int_equal(conflicts("unresolved"), 3);
         assert_non_null(strstr(rig.log, "job 11 has a GPU that cannot be"));
+        assert_int_equal(rig_job(&rig, "11")->gpu_conflicts.n, 1);
+        assert_int_equal(rig_job(&rig, "12")->gpu_conflicts.n, 0);
         rig_stop(&rig);
         start();
     }

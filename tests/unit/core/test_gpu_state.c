@@ -55,6 +55,8 @@ static void test_round_trip(void **state)
         GPU "gpu GPU-b 0 0 0 0 0 9 0 0 0 0 0 0 0 0\n" JOB "\n"
             "gpu-job slurm//12%2322 GPU-b 1 0 0 0 0 0 0 0 0 " ABSENT "\n",
         JOB "\ngpu-fault slurm//11%2322 GPU-a 4 95 1000 1\n",
+        JOB "\ngpu-conflict slurm//11%2322 GPU-a 12\n"
+            "gpu-fault slurm//11%2322 GPU-a 4 95 1000 1\n",
         "gpu-job a%20b%0a%231 GPU-a 16 0 1 2 3 4 5 6 7 8\n",
     };
     (void)state;
@@ -76,6 +78,7 @@ static void test_bad(void **state)
         "gpu GPU-a 1 2 3\n",
         "gpu-fault slurm//11%2322 GPU-a 4 95 1000 1\n",   /* no such job */
         "gpu-health GPU-a boot 1 1 4 95 1 1000 1 1 11\n", /* another boot */
+        "gpu-conflict slurm//11%2322 GPU-a 12\n",         /* no such job */
         "gpu-log boot 7\n",
         "zone rapl 1 2 3\n",
     };
@@ -85,6 +88,8 @@ static void test_bad(void **state)
         snprintf(text, sizeof(text), "%s%s", bad[i], JOB "\n");
         assert_string_equal(kept(text), JOB "\n");
     }
+    assert_string_equal(kept(JOB "\ngpu-conflict slurm//11%2322 GPU-a 32\n"),
+                        JOB "\n");
     assert_string_equal(kept(JOB " compute x\n"), JOB "\n");
     assert_string_equal(kept(JOB " compute\n"), JOB "\n");
 }

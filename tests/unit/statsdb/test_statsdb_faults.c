@@ -123,9 +123,64 @@ static void test_array_hardware(void **state)
     derive_rig_close(w);
 }
 
+/* What is in doubt about GPUs is that of all nodes; unknown words do not count;
+ * the report says each in a sentence. */
+static void test_doubts(void **state)
+{
+    static const struct {
+        const char *n1, *n2, *column, *sentence;
+    } cases[] = {
+        {"", "", NULL, NULL},
+        {",\"gpu_conflicts\":[]", ",\"gpu_conflicts\":[\"odd\",7]", NULL, NULL},
+        {",\"gpu_conflicts\":[\"double\"]", "", "double",
+         "Another job had a GPU of the job at the same time"},
+        {",\"gpu_conflicts\":[\"double\",\"denied\"]",
+         ",\"gpu_conflicts\":[\"denied\",\"unresolved\"]",
+         "denied, double, unresolved", "cannot be distinguished"},
+        {"", ",\"gpu_conflicts\":[\"stray\"]", "stray",
+         "used a GPU that it was not given"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct derive_rig w;
+        struct bj_sched_job j;
+        struct bj_report r;
+        struct bj_doc d = {.created_sec = 0};
+        struct bj_buf text = {0};
+        derive_rig_open(&w);
+        make_job(&j, "4711", 3600, 3600);
+        j.gpus = 2;
+        put_job(&w, &j);
+        put_record(&w, "4711", "n1", T0 + 7200, cases[i].n1);
+        put_record(&w, "4711", "n2", T0 + 7200, cases[i].n2);
+        derive_all(&w);
+        assert_int_equal(bj_report_read(bj_store_db(w.s),
+                                        number(w.s, "SELECT id FROM job"), &r,
+                                        &err),
+                         1);
+        const struct bj_slice column =
+            bj_report_text(&r, BJ_REPORT_GPU_CONFLICTS);
+        assert_true(bj_slice_eq(column, bj_slice_str(cases[i].column)));
+        bj_report_document(&r, &d);
+        assert_int_equal(d.section[BJ_DOC_SAMPLED].rows,
+                         cases[i].sentence != NULL);
+        bj_doc_print(&d, &(struct bj_report_style){.ascii = true}, &text);
+        for (size_t k = 0; k < text.len; k++) /* lines end anywhere */
+            text.p[k] = text.p[k] == '\n' ? ' ' : text.p[k];
+        bj_buf_put(&text, "", 1);
+        if (cases[i].sentence && !strstr(text.p, cases[i].sentence))
+            fail_msg("%s", text.p);
+        bj_buf_free(&text);
+        bj_doc_free(&d);
+        bj_report_free(&r);
+        derive_rig_close(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_failed_gpus),
-                                       cmocka_unit_test(test_array_hardware)};
+                                       cmocka_unit_test(test_array_hardware),
+                                       cmocka_unit_test(test_doubts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

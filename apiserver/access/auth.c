@@ -259,31 +259,41 @@ static unsigned authenticate(struct bj_auth *auth,
     return by_connection(auth, req, at, ret, kind, err);
 }
 
-/* X-Grafana-User contains the user of a proxy's request; with other credentials
- * it must contain their user. */
-static unsigned check_header(const struct bj_http_request *req,
+/* access.proxy-header contains the user of a proxy's request; with other
+ * credentials it must contain their user. */
+static unsigned check_header(const struct bj_auth *auth,
+                             const struct bj_http_request *req,
                              enum credentials kind, struct bj_identity *ret,
                              struct bj_err *err)
 {
     struct bj_slice name = {0};
-    unsigned n = bj_http_header_all(req, "X-Grafana-User", &name, 1);
-    if (n > 1)
-        return auth_refuse(
-            err, 400, "The request has more than one X-Grafana-User header.");
-    if (n == 1 && !bj_access_is_name(name))
-        return auth_refuse(err, 400,
-                           "X-Grafana-User is not a valid user name.");
-    if (kind == CREDENTIALS_PROXY)
-        return n == 1 ? take_name(name, ret, err)
-                      : auth_refuse(err, 403,
-                                    "X-Grafana-User is missing; enable "
-                                    "send_user_header in Grafana.");
-    if (n == 1 && !bj_slice_eq(name, bj_slice_str(ret->user)))
-        return auth_refuse(
-            err, 403,
-            "X-Grafana-User names another user than the credentials, "
-            "which do not belong to a proxy.");
-    return 0;
+    const char *header = auth->conf->proxy_header;
+    unsigned n = bj_http_header_all(req, header, &name, 1);
+    if (n > 1) {
+        bj_err_set(err, -EACCES, "The request has more than one %s header.",
+                   header);
+        return 400;
+    }
+    if (n == 1 && !bj_access_is_name(name)) {
+        bj_err_set(err, -EACCES, "%s is not a valid user name.", header);
+        return 400;
+    }
+    if (kind == CREDENTIALS_PROXY && n == 1)
+        return take_name(name, ret, err);
+    if (kind == CREDENTIALS_PROXY) {
+        bj_err_set(err, -EACCES, "%s is missing%s.", header,
+                   strcasecmp(header, "X-Grafana-User") == 0
+                       ? "; enable send_user_header in Grafana"
+                       : "");
+        return 403;
+    }
+    if (n == 0 || bj_slice_eq(name, bj_slice_str(ret->user)))
+        return 0;
+    bj_err_set(err, -EACCES,
+               "%s names another user than the credentials, which do not "
+               "belong to a proxy.",
+               header);
+    return 403;
 }
 
 unsigned bj_auth_identify(struct bj_auth *auth,
@@ -300,7 +310,7 @@ unsigned bj_auth_identify(struct bj_auth *auth,
             "Credentials are required: a token, a name and password, "
             "a client certificate, or the unix socket of the server.");
     if (!bad)
-        bad = check_header(req, kind, ret, err);
+        bad = check_header(auth, req, kind, ret, err);
     if (bad) {
         *ret = (struct bj_identity){0};
         return bad;

@@ -8,9 +8,9 @@
  *   the user of the process at the other end of a unix socket,
  *   the loopback interface, with access.trust-loopback.
  * Credentials of a proxy (Grafana) do not determine the user; the request must
- * have exactly one header X-Grafana-User.  Other credentials belong to a user;
- * the header, if present, must contain the same user.  A request without
- * credentials is refused. */
+ * have exactly one header access.proxy-header (X-Grafana-User).  Other
+ * credentials belong to a user; the header, if present, must contain the same
+ * user.  A request without credentials is refused. */
 #ifndef BJ_APISERVER_ACCESS_AUTH_H
 #define BJ_APISERVER_ACCESS_AUTH_H
 

@@ -2,11 +2,41 @@
 
 #include "base/listen.h"
 
+#include <ctype.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #define AT(member) offsetof(struct bj_api_conf, member)
 #define SEC(n) ((uint64_t)(n)*1000000)
+
+/* An origin: scheme, host and port, without a path. */
+static int check_origin(const char *text, struct bj_err *err)
+{
+    const char *host = strncmp(text, "https://", 8) == 0  ? text + 8
+                       : strncmp(text, "http://", 7) == 0 ? text + 7
+                                                          : NULL;
+    size_t n = 0;
+    while (host && (isalnum((unsigned char)host[n]) ||
+                    (host[n] && strchr(".-:[]", host[n]))))
+        n++;
+    return n > 0 && !host[n]
+               ? 0
+               : bj_err_set(err, -EINVAL, "expected https://HOST[:PORT]");
+}
+
+static int check_header_name(const char *text, struct bj_err *err)
+{
+    size_t n = 0;
+    while (isalnum((unsigned char)text[n]) || text[n] == '-')
+        n++;
+    return n > 2 && n <= 60 && !text[n] && strncasecmp(text, "X-", 2) == 0
+               ? 0
+               : bj_err_set(err, -EINVAL,
+                            "expected the name of a header that begins with "
+                            "X-");
+}
 
 static const struct bj_opt options[] = {
     {.name = "web.listen-address",
@@ -31,6 +61,15 @@ static const struct bj_opt options[] = {
      .help = "File with TLS settings, user names and hashed passwords, in the "
              "format of the Prometheus exporters.",
      .more = "Set it when clients connect over a network."},
+    {.name = "web.frame-ancestors",
+     .kind = BJ_OPT_LIST,
+     .off = AT(frame_ancestors),
+     .check = check_origin,
+     .arg = "ORIGIN",
+     .help = "Sites that may show the pages in a frame: https://HOST[:PORT]; "
+             "by default none.",
+     .more = "Set it to the address of Open OnDemand (docs/ondemand.md).",
+     .rare = true},
     {.name = "web.threads",
      .kind = BJ_OPT_U64,
      .off = AT(threads),
@@ -134,7 +173,7 @@ static const struct bj_opt options[] = {
      .preset = "grafana",
      .arg = "NAME",
      .help = "Names in web.config.file that belong to a proxy, which sends the "
-             "user in the header X-Grafana-User. Other names are users.",
+             "user in the header access.proxy-header. Other names are users.",
      .more = "Set it when Grafana authenticates with another name."},
     {.name = "access.proxy-users",
      .kind = BJ_OPT_LIST,
@@ -143,6 +182,16 @@ static const struct bj_opt options[] = {
      .arg = "USER",
      .help = "System users whose processes are proxies on the unix socket.",
      .more = "Set it when Grafana runs as another user.",
+     .rare = true},
+    {.name = "access.proxy-header",
+     .kind = BJ_OPT_STR,
+     .off = AT(proxy_header),
+     .preset = "X-Grafana-User",
+     .check = check_header_name,
+     .arg = "NAME",
+     .help = "Header in which a proxy names the user; no other header does.",
+     .more = "Set it for a proxy that sends another one, which must remove "
+             "this header from the requests of clients.",
      .rare = true},
     {.name = "access.certificates",
      .kind = BJ_OPT_LIST,
@@ -266,6 +315,15 @@ static int conf_check(struct bj_api_conf *c, struct bj_err *err)
     if (!c->store || !c->store[0])
         return bj_err_set(err, -EINVAL,
                           "store.path: a file or a URL is required");
+    size_t n = 0;
+    for (size_t i = 0; i < c->frame_ancestors.n; i++)
+        n += strlen(c->frame_ancestors.v[i]) + 1;
+    if (n > BJ_FRAME_ANCESTORS_MAX)
+        return bj_err_set(err, -EINVAL,
+                          "web.frame-ancestors: more than %d bytes",
+                          BJ_FRAME_ANCESTORS_MAX);
+    if (!c->proxy_header || !c->proxy_header[0])
+        return bj_err_set(err, -EINVAL, "access.proxy-header: required");
     int r = bj_prompool_check(&c->prom, err);
     return r < 0 ? r : bj_gate_conf_check(&c->gate, &c->prom.server, err);
 }

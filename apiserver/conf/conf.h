@@ -9,10 +9,11 @@
 #include <stdbool.h>
 
 struct bj_api_conf {
-    struct bj_strv listen; /* addresses, as in base/listen.h */
-    char *socket;          /* path of a unix socket, empty: none */
-    char *web_file;        /* TLS, names and passwords */
-    uint64_t threads;      /* number of threads that query the store */
+    struct bj_strv listen;          /* addresses, as in base/listen.h */
+    char *socket;                   /* path of a unix socket, empty: none */
+    char *web_file;                 /* TLS, names and passwords */
+    struct bj_strv frame_ancestors; /* origins that may show pages in frames */
+    uint64_t threads;               /* number of threads that query the store */
     uint64_t max_requests;
     uint64_t request_usec, flight_bytes;
     char *store; /* path of the SQLite file */
@@ -25,6 +26,7 @@ struct bj_api_conf {
     struct bj_strv proxies; /* names of proxies in web.config.file */
     struct bj_strv certificates; /* rules of apiserver/access/certs.h */
     struct bj_strv proxy_users;  /* system users that are proxies */
+    char *proxy_header;          /* in which a proxy names the user */
     bool trust_loopback;
     uint64_t user_rate; /* requests per second of each user, 0: unlimited */
     struct bj_strv admins, coordinators;
@@ -50,6 +52,9 @@ void bj_api_conf_free(struct bj_api_conf *conf);
 /* Change the error of reading an option's file into -EINVAL, with the name of
  * the option and the reason in the message. */
 int bj_api_conf_unread(const char *option, struct bj_err *err);
+
+/* Most bytes of all origins, with a blank before each. */
+enum { BJ_FRAME_ANCESTORS_MAX = 400 };
 
 /* All option tables, with conf as their base. */
 enum { BJ_API_SETS = 4 };

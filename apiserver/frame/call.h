@@ -43,6 +43,7 @@ struct bj_call {
                        is not a replica */
     char retry[24]; /* seconds until the client may try again, sent as a header
                      */
+    char policy[240 + BJ_FRAME_ANCESTORS_MAX]; /* of a page, sent as a header */
     char location[640]; /* of a redirection, sent as a header */
     int64_t now_sec;    /* wall clock */
     struct bj_err err;

@@ -14,6 +14,7 @@
 #include "report/model/show.h"
 #include "sched/hostlist.h"
 
+#include <stdio.h>
 #include <strings.h>
 
 /* --- values ---------------------------------------------------------------*/
@@ -659,11 +660,22 @@ void bj_page_list(struct bj_buf *b, const char *const *names,
 
 /* --- the page -------------------------------------------------------------*/
 
-/* Load only files of this server; no inline code, no frames. */
-static const char policy[] =
-    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src "
-    "'self'; img-src 'self'; form-action 'self'; base-uri 'none'; "
-    "frame-ancestors 'none'";
+/* Load only files of this server; no inline code, and frames only in the pages
+ * of web.frame-ancestors. */
+static void put_policy(struct bj_call *c)
+{
+    static const char policy[] =
+        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src "
+        "'self'; img-src 'self'; form-action 'self'; base-uri 'none'; "
+        "frame-ancestors";
+    const struct bj_strv *origins = &c->worker->conf->frame_ancestors;
+    size_t n = (size_t)snprintf(c->policy, sizeof(c->policy), "%s%s", policy,
+                                origins->n > 0 ? "" : " 'none'");
+    for (size_t i = 0; i < origins->n && n < sizeof(c->policy); i++)
+        n += (size_t)snprintf(c->policy + n, sizeof(c->policy) - n, " %s",
+                              origins->v[i]);
+    bj_call_header(c, "Content-Security-Policy", c->policy);
+}
 
 /* --- the frame -------------------------------------------------------------
  */
@@ -729,7 +741,7 @@ void bj_page_frame(struct bj_call *c, const char *title, const char *to_root,
 {
     struct bj_buf *b = &c->reply->body;
     c->reply->type = "text/html; charset=utf-8";
-    bj_call_header(c, "Content-Security-Policy", policy);
+    put_policy(c);
     bj_call_header(c, "Referrer-Policy", "no-referrer");
     bj_local_html_str(
         b, "<!DOCTYPE html>\n<html lang=\"{en}\"><head><meta charset="

@@ -182,6 +182,41 @@ def peers(site):
     same(site.fetch(ME, unix=site.socket).status, 403, "a proxy over the socket names the user in a header")
 
 
+def other_header(site):
+    """With access.proxy-header, only that header names the user."""
+    site.start(*site.options, "--access.proxy-header=X-Remote-User")
+
+    def remote(name):
+        return ("X-Remote-User", name)
+    same(user_of(site.fetch(ME, GRAFANA, remote("alice"))), "alice", "a proxy names the user in another header")
+    same(user_of(site.fetch(ME, GRAFANA, remote("alice"), user("root"))), "alice", "the former one names nobody")
+    for what, headers, status in (
+            ("the former header alone", [GRAFANA, user("alice")], 403),
+            ("two of them", [GRAFANA, remote("alice"), remote("root")], 400),
+            ("an invalid name in it", [GRAFANA, remote("alice, root")], 400),
+            ("it alone, without credentials", [remote("alice")], 403),
+            ("a password, and another name in it", [basic("bob", "b0b"), remote("alice")], 403)):
+        same(site.fetch(ME, *headers).status, status, "%s: %d" % (what, status))
+    same(user_of(site.fetch(ME, basic("bob", "b0b"), user("alice"))), "bob", "a user may send the former one, which is ignored")
+
+
+def frames(site):
+    """Pages are shown in frames only by the sites of web.frame-ancestors."""
+    def policy():
+        return dict(site.fetch("/jobs", basic("bob", "b0b")).headers)["Content-Security-Policy"].split("; ")[-1]
+    site.start(*site.options)
+    same(policy(), "frame-ancestors 'none'", "nobody may show a page in a frame")
+    site.start(*site.options, "--web.frame-ancestors=https://ondemand.example.org",
+               "--web.frame-ancestors=https://b.example.org:8443")
+    same(policy(), "frame-ancestors https://ondemand.example.org https://b.example.org:8443", "except the listed sites")
+    for option, value in (("web.frame-ancestors", "*"), ("web.frame-ancestors", "https://x.org; script-src *"),
+                          ("web.frame-ancestors", "https://x.org/path"), ("access.proxy-header", "Authorization"),
+                          ("access.proxy-header", "X-A: b"), ("access.proxy-header", "")):
+        p = subprocess.run([SERVER, "check-config", "--store.path=" + site.store,
+                            "--%s=%s" % (option, value)], capture_output=True, text=True, timeout=300, check=False)
+        check(p.returncode != 0 and option in p.stderr, "%s '%s' is refused" % (option, value), p.stderr)
+
+
 def loopback(site):
     site.start("--access.trust-loopback")
     same(user_of(site.fetch(ME, user("alice"))), "alice", "--access.trust-loopback accepts a header without credentials")
@@ -342,5 +377,5 @@ def stops(site):
     check(not os.path.exists(site.socket), "the server removes its socket")
 
 
-sys.exit(run(credentials, matrix, roles, peers, loopback, flood, reloads,
+sys.exit(run(credentials, matrix, roles, peers, other_header, frames, loopback, flood, reloads,
              check_config, wrong_files, make_token, logged_peer, stops, count=20, days=2))

@@ -38,10 +38,11 @@ $(UNIT_PLUGIN): $(O)/unit/%: $(O)/unit/%.o \
 	@mkdir -p $(@D)
 	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_exporter)
 
+# The daemon starts the notifications, which read the store: a group.
 $(UNIT_STATSDB): $(O)/unit/%: $(O)/unit/%.o \
 		$(call obj,tests/unit/lib/await.c tests/unit/lib/httpstub.c tests/unit/lib/pgserver.c tests/unit/lib/testclock.c) $(O)/libacct.a $(STATSDB_LIBS)
 	@mkdir -p $(@D)
-	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_statsdb)
+	$(call Q,LD)$(CC) $(BJ_LDFLAGS) $(LDFLAGS) -o $@ -Wl,--start-group $^ -Wl,--end-group -lcmocka $(LIBS_statsdb)
 
 $(UNIT_API): $(O)/unit/%: $(O)/unit/%.o \
 		$(call obj,tests/unit/lib/fail.c tests/unit/lib/testclock.c) $(API_LIBS)

@@ -249,6 +249,25 @@ static const struct bj_opt options[] = {
      .help = "File with tokens for scripts: lines that the command make-token "
              "prints.",
      .more = "Set it for scripts that cannot use a password."},
+    {.name = "script.sacct",
+     .kind = BJ_OPT_STR,
+     .off = AT(script_sacct),
+     .preset = "",
+     .arg = "PROGRAM",
+     .help = "The sacct program, to show batch scripts to the owner of a job "
+             "and to admins. Nothing is stored.",
+     .more =
+         "Set it when Slurm keeps scripts (AccountingStoreFlags=job_script) "
+         "and the user of this service may see those of all users."},
+    {.name = "script.scontrol",
+     .kind = BJ_OPT_STR,
+     .off = AT(script_scontrol),
+     .preset = "",
+     .arg = "PROGRAM",
+     .help =
+         "The scontrol program, for scripts that sacct does not have: those "
+         "of jobs that wait, run or have just ended.",
+     .more = "Set it when the user of this service is an operator of Slurm."},
     {.name = "original.strict",
      .kind = BJ_OPT_BOOL,
      .off = AT(original_strict),

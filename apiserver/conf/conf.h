@@ -35,11 +35,24 @@ struct bj_api_conf {
     char *constants; /* file with numbers of the site; empty: none */
     char *faculties; /* file with faculties of accounts; empty: none */
     char *storage;   /* file with projects and quotas; empty: none */
+    char *script_sacct, *script_scontrol; /* programs; empty: not used */
     struct bj_prompool_conf prom;
     struct bj_gate_conf gate;
     struct bj_program program;
     unsigned refs; /* number of owners (apiserver/frame/settings.c) */
 };
+
+static inline bool bj_api_conf_is_set(const char *text)
+{
+    return text && text[0];
+}
+
+/* Are batch scripts shown? */
+static inline bool bj_api_conf_scripts(const struct bj_api_conf *c)
+{
+    return bj_api_conf_is_set(c->script_sacct) ||
+           bj_api_conf_is_set(c->script_scontrol);
+}
 
 /* Fill a zeroed conf: defaults, then the file, then the command line, then
  * check that the options are consistent.  With --help or --version, nothing is

@@ -39,6 +39,7 @@
     X(gate)                                                                    \
     X(storage)                                                                 \
     X(pdf)                                                                     \
+    X(script)                                                                  \
     X(plot)                                                                    \
     X(petricore)                                                               \
     X(mail)

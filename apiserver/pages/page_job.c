@@ -348,9 +348,18 @@ static void job_put_meta(struct bj_buf *b, const struct job_page *g,
     bj_buf_str(b, "</p>");
 }
 
+/* May the user read the batch script of the job here? */
+static bool job_has_script(const struct bj_call *c, const struct job_page *g)
+{
+    const struct bj_api_conf *conf = c->worker->conf;
+    return bj_api_conf_scripts(conf) &&
+           (c->identity.admin ||
+            bj_slice_eq(g->f.user, bj_slice_str(c->identity.user)));
+}
+
 /* Links to other forms of the page, and to similar jobs. */
 static void job_put_acts(struct bj_buf *b, const struct job_page *g,
-                         struct bj_slice name)
+                         struct bj_slice name, bool script)
 {
     bj_buf_str(b,
                "<div class=\"acts\"><a class=\"btn\" href=\"../api/v1/jobs/");
@@ -366,7 +375,13 @@ static void job_put_acts(struct bj_buf *b, const struct job_page *g,
     }
     bj_buf_str(b, "<a class=\"btn\" href=\"../api/v1/jobs/");
     bj_url_text(b, g->f.key);
-    bj_local_html_str(b, "\">{Data}</a></div>");
+    bj_local_html_str(b, "\">{Data}</a>");
+    if (script) {
+        bj_buf_str(b, "<a class=\"btn\" href=\"../api/v1/jobs/");
+        bj_url_text(b, g->f.key);
+        bj_local_html_str(b, "/script\">{Batch script}</a>");
+    }
+    bj_buf_str(b, "</div>");
 }
 
 static void job_put_title(struct bj_call *c, const struct job_page *g,
@@ -406,7 +421,7 @@ static void job_put_title(struct bj_call *c, const struct job_page *g,
                       bj_local_escaped(g->live ? "Stop reloading."
                                                : "Reload every minute."));
     bj_buf_str(b, "</div>");
-    job_put_acts(b, g, name);
+    job_put_acts(b, g, name, job_has_script(c, g));
     bj_buf_str(b, "</div>\n");
     bj_buf_free(&id);
     bj_buf_free(&title);

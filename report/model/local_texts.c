@@ -748,6 +748,7 @@ const char *const bj_local_texts[] = {
     "By start. F: failed, T: time limit, M: out of memory, N: node failed, "
     "D: deadline, C: cancelled, P: preempted, R: running, W: waiting.",
     "Data",
+    "Batch script",
     "PDF",
     "Same name",
     "Source",

@@ -33,7 +33,7 @@ ENDPOINTS = {
             "/api/v1/clusters", "/api/v1/constants", "/api/v1/emission-factors", "/api/v1/findings", "/api/v1/jobs",
             "/api/v1/jobs/{job}", "/api/v1/jobs/{job}/charts", "/api/v1/jobs/{job}/emissions", "/api/v1/jobs/{job}/energy",
             "/api/v1/jobs/{job}/findings", "/api/v1/jobs/{job}/plot.png", "/api/v1/jobs/{job}/report",
-            "/api/v1/jobs/{job}/report.pdf", "/api/v1/jobs/{job}/series", "/api/v1/jobs/{job}/steps",
+            "/api/v1/jobs/{job}/report.pdf", "/api/v1/jobs/{job}/script", "/api/v1/jobs/{job}/series", "/api/v1/jobs/{job}/steps",
             "/api/v1/jobs/{job}/usage", "/api/v1/mail", "/api/v1/me", "/api/v1/series", "/api/v1/site", "/api/v1/storage",
             "/api/v1/usage", "/api/v1/users", "/api/v1/users/{user}", "/cluster", "/compare", "/find", "/findings",
             "/gpus", "/home", "/jobs", "/jobs/{job}", "/jobs/{job}/curve.svg", "/mail", "/mail/{job}", "/management",

@@ -200,13 +200,40 @@ SLURM_CONF=$tmp/none refuses "slurm-access.sh fails without Slurm" timeout 5 "$t
 check "a failure leaves the access file unchanged" cmp "$tmp/access" "$tmp/told"
 server=127.0.0.1:$(free_port)
 "$O/batchjob_stats_server" --store.path="$db" --web.listen-address="$server" \
-    --access.trust-loopback --access.file="$tmp/access" >"$tmp/server.log" 2>&1 &
+    --access.trust-loopback --access.file="$tmp/access" --script.sacct=sacct --script.scontrol=scontrol \
+    >"$tmp/server.log" 2>&1 &
 on_exit "kill_ours $!"
 me() { curl -sf -H "X-Grafana-User: $1" "http://$server/api/v1/me" | grep -o '"admin.*"}'; }
 check "the server reads the access file" wait_for 60 me $ua
 is "the server knows a coordinator" "$(me $ua)" \
     '"admin":false,"coordinator":true,"accounts":"chemistry,physics,theory"}'
 is "the server knows an admin" "$(me $ub)" '"admin":true,"coordinator":true,"accounts":"chemistry"}'
+
+# --- batch scripts ---------------------------------------------------------------
+
+# ua owns the job and coordinates its account, ub is an admin.
+script_of() { # user name-of-a-job: the script, and the status
+    curl -s -w '%{http_code}\n' -H "X-Grafana-User: $1" "http://$server/api/v1/jobs/$(cat "$tmp/$2")/script"
+}
+script_text="$(printf '%s\n' '#!/bin/bash' '#SBATCH -t 7 --comment=secret' '#SBATCH -c1 # no -c 9' 'module load sw/gromacs' \
+    'true' '#SBATCH --nice=5')"
+is "the owner reads the batch script of a job" "$(script_of $ua script | grep -v '^$')" "$script_text
+200"
+is "so does an admin" "$(script_of $ub script | tail -n 1)" 200
+is "another user does not see the job" "$(script_of nobody script | tail -n 1 | tail -c 4)" 404
+is "nor does a coordinator see scripts of others" "$(script_of $ua late | tr -d '\n' | grep -c 'Only the owner .*403$')" 1
+is "each reading is in the log, with who read it" "$(grep -c "user .* read the batch script of job .* of user $ua (sacct)" \
+    "$tmp/server.log")" 2
+is "scontrol has the script of a running job that sacct does not show" "$(
+    other=127.0.0.1:$(free_port)
+    "$O/batchjob_stats_server" --store.path="$db" --web.listen-address="$other" --access.trust-loopback \
+        --script.scontrol=scontrol >"$tmp/scontrol.log" 2>&1 &
+    of=$!
+    server=$other
+    wait_for 60 me $ua
+    script_of $ua runs | tail -n 2 | grep -v '^$' | tr '\n' ' '
+    stop $of)" "sleep 600 200 "
+is "a script is not in the store" "$(grep -c secret "$db")" 0
 
 # --- the same from slurmrestd --------------------------------------------------
 

@@ -141,6 +141,7 @@ static const struct plan_request plan_requests[] = {
      NULL, 0},
     {"ada", "/api/v1/jobs/2/report", BY_ID, PARTS, NULL, 0},
     {"ada", "/api/v1/jobs/2/report.pdf", BY_ID, PARTS, NULL, 501},
+    {"ada", "/api/v1/jobs/2/script", BY_ID, NULL, NULL, NULL, 404},
     {"ada", "/api/v1/jobs/2/series", BY_ID, NULL, NULL, NULL, 503},
     {"ada", "/api/v1/jobs/2/plot.png?metric=cpus_used", BY_ID, NULL, NULL, NULL,
      503},

@@ -706,6 +706,17 @@ def refused(site, prom, recorder):
         site.target("bad", **options)
         p = site.run("check-config")
         check(p.returncode != 0 and want in p.stderr, "%s is refused" % what, p.stdout + p.stderr)
+    for name in sorted(os.listdir(TOP + "/examples/notify")):
+        with open(os.path.join(TOP, "examples/notify", name), encoding="utf-8") as f:
+            text = f.read()
+        text = re.sub("/etc/batchjob/[a-z]+.url", site.write("example.url", "https://chat.example.org/h/k3y\n", 0o600), text)
+        text = re.sub("/etc/batchjob/[a-z.]+", secret, text)
+        # Also with each option that is a comment.
+        every = re.sub(r"(?m)^# (users|account|cluster|ended|event|per-hour|user|password-file|to):", r"\1:", text)
+        for how, content in (("as it is", text), ("with all options", every)):
+            site.targets[:] = [site.write("example.yml", content)]
+            p = site.run("check-config")
+            check(p.returncode == 0 and "example.org" in p.stdout, "examples/notify/%s is accepted %s" % (name, how), p.stderr)
     site.targets.clear()
     site.target("good", kind="alertmanager", url=["http://anna:pa55@127.0.0.1:9/"], token_file=secret)
     p = site.run("check-config")

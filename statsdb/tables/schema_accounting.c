@@ -280,66 +280,28 @@ const char *const bj_schema_as_reported[] = {
     " w.text = t.model)",
     BJ_ONLY_SQLITE "DROP TRIGGER job_changed",
     BJ_ONLY_POSTGRESQL "DROP TRIGGER job_changed ON job",
-    "UPDATE job SET " MORE(
-        "display_id",
-        "array_job_id || '_' || array_task, (SELECT m.het_job_id || '+' ||"
-        " m.het_offset FROM job_more AS m WHERE m.job = job.id), CAST(jobid AS"
-        " TEXT)") ", " MORE("exit_raw",
-                            "NULL") ", " MORE("cpus_requested",
-                                              "cpus") ", " MORE("gpu_model",
-                                                                "CASE WHEN "
-                                                                "gpus > 0 THEN "
-                                                                "(SELECT w.id "
-                                                                "FROM word AS "
-                                                                "w WHERE "
-                                                                "w.text ="
-                                                                " (SELECT "
-                                                                "min(t.model) "
-                                                                "FROM"
-                                                                " " GPU_ITEMS
-                                                                "t.tres = "
-                                                                "job.tres_"
-                                                                "allocated)) "
-                                                                "END") ","
-                                                                       " work_"
-                                                                       "dir = "
-                                                                       "CASE "
-                                                                       "WHEN "
-                                                                       "dir IS "
-                                                                       "NULL "
-                                                                       "THEN "
-                                                                       "leaf "
-                                                                       "ELSE "
-                                                                       "(SELECT"
-                                                                       " d."
-                                                                       "path "
-                                                                       "FROM "
-                                                                       "dir"
-                                                                       " AS d "
-                                                                       "WHERE "
-                                                                       "d.id = "
-                                                                       "job."
-                                                                       "dir) "
-                                                                       "|| '/' "
-                                                                       "|| "
-                                                                       "coalesc"
-                                                                       "e(leaf,"
-                                                                       " '') "
-                                                                       "END,"
-                                                                       " cpu_"
-                                                                       "user_"
-                                                                       "usec "
-                                                                       "="
-                                                                       " " USER_TIME,
+    /* clang-format off */
+    "UPDATE job SET "
+    MORE("display_id",
+         "array_job_id || '_' || array_task, (SELECT m.het_job_id || '+' ||"
+         " m.het_offset FROM job_more AS m WHERE m.job = job.id), CAST(jobid AS"
+         " TEXT)") ", "
+    MORE("exit_raw", "NULL") ", "
+    MORE("cpus_requested", "cpus") ", "
+    MORE("gpu_model",
+         "CASE WHEN gpus > 0 THEN (SELECT w.id FROM word AS w WHERE w.text ="
+         " (SELECT min(t.model) FROM " GPU_ITEMS "t.tres ="
+         " job.tres_allocated)) END") ","
+    " work_dir = CASE WHEN dir IS NULL THEN leaf ELSE (SELECT d.path FROM dir"
+    " AS d WHERE d.id = job.dir) || '/' || coalesce(leaf, '') END,"
+    " cpu_user_usec = " USER_TIME,
+    /* clang-format on */
     BJ_ONLY_SQLITE BJ_SQLITE_JOB_CHANGED,
     BJ_ONLY_POSTGRESQL BJ_POSTGRESQL_JOB_CHANGED,
     "UPDATE step SET cpu_user_usec = " USER_TIME " WHERE cpu_user_usec IS NULL"
     " AND cpu_usec IS NOT NULL AND cpu_system_usec IS NOT NULL",
-    "ALTER TABLE job DROP COLUMN dir",
-    "ALTER TABLE job DROP COLUMN leaf",
+    "ALTER TABLE job DROP COLUMN dir", "ALTER TABLE job DROP COLUMN leaf",
     "ALTER TABLE job_more DROP COLUMN display_id",
     "ALTER TABLE job_more DROP COLUMN exit_raw",
     "ALTER TABLE job_more DROP COLUMN cpus_requested",
-    "ALTER TABLE job_more DROP COLUMN gpu_model",
-    "DROP TABLE dir",
-    NULL};
+    "ALTER TABLE job_more DROP COLUMN gpu_model", "DROP TABLE dir", NULL};

@@ -21,6 +21,8 @@ RUNS = ["api_%s.py" % p for p in ("jobs", "usage", "acct", "access", "original",
 # Statements for SQLite only: bj_db_dialect() chooses them, they are in store/sqlite*.c,
 # or they read a file of another program.
 SQLITE = re.compile(r"sqlite_|pragma|\btemp\b|EXPLAIN|FROM jobs AS", re.I)
+# A step of the schema that reads columns which it then drops.
+UPGRADE = re.compile(r"^UPDATE job SET display_id = ")
 STATEMENT = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|WITH|VALUES)\b", re.I)
 NO_TYPE = "42P18"  # undetermined type of a parameter: the engine takes it from the value
 
@@ -65,7 +67,8 @@ def main():
         p = subprocess.run([IMPORTER, "copy", "--from=" + site.store, "--to=" + pg.url()], capture_output=True,
                            check=False)
         same(p.returncode, 0, "a store is copied to PostgreSQL")
-        texts = [t for t in recorded(site) if STATEMENT.match(t.decode()) and not SQLITE.search(t.decode())]
+        texts = [t for t in recorded(site) if STATEMENT.match(t.decode()) and not SQLITE.search(t.decode())
+                 and not UPGRADE.match(t.decode())]
         check(len(texts) > 300, "there are many statements", len(texts))
         print("# %d statements" % len(texts))
         bad = refused(pg, rewritten(texts))

@@ -205,12 +205,18 @@ static struct bj_slice verdict_put_end(struct judge *j)
         return BJ_SLICE("info");
     } else if (node_failed(j)) {
         put_node_fail(j);
+    } else if (has_state(j, "deadline")) {
+        put_elapsed(j);
+        put_sentence(j, BJ_SENTENCE_DEADLINE);
+    } else if (has_state(j, "preempted")) {
+        put_elapsed(j);
+        put_sentence(j, BJ_SENTENCE_PREEMPTED);
+        return BJ_SLICE("info");
     } else if (!has_state(j, "completed") && state.n > 0) {
         bj_buf_slice(verdict_value(j), state);
         put_elapsed(j);
         put_sentence(j, BJ_SENTENCE_ENDED);
-        if (!has_state(j, "deadline"))
-            return BJ_SLICE("info");
+        return BJ_SLICE("info");
     } else {
         return (struct bj_slice){0};
     }

@@ -34,6 +34,9 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
     [BJ_SENTENCE_FAILED_SOMEHOW] = "The job failed after {1}.",
     [BJ_SENTENCE_CANCELLED] = "The job was cancelled after {1}.",
     [BJ_SENTENCE_CANCELLED_BEFORE] = "The job was cancelled before it started.",
+    [BJ_SENTENCE_DEADLINE] = "The job reached its deadline after {1}.",
+    [BJ_SENTENCE_PREEMPTED] =
+        "The job was preempted after {1}: another job got its resources.",
     [BJ_SENTENCE_NODE_FAIL] =
         "The node of the job failed: {1}. This is not the fault of the job.",
     [BJ_SENTENCE_NODE_OF_FAIL] =
@@ -41,8 +44,9 @@ const char *const bj_sentences[BJ_SENTENCE_COUNT] = {
     [BJ_SENTENCE_NODES_FAIL] =
         "One of the nodes of the job failed: {1}. This is not the fault of the "
         "job.",
-    [BJ_SENTENCE_ENDED] = "The job ended as {1} after {2}.",
-    [BJ_SENTENCE_ENDED_BEFORE] = "The job ended as {1} before it started.",
+    [BJ_SENTENCE_ENDED] = "The job ended with the state {1} after {2}.",
+    [BJ_SENTENCE_ENDED_BEFORE] =
+        "The job ended with the state {1} before it started.",
     [BJ_SENTENCE_SHORT] =
         "The job ran for only {1}, which is too short to judge "
         "what it used.",

@@ -28,6 +28,8 @@
     X(FAILED_SOMEHOW)                                                          \
     X(CANCELLED)                                                               \
     X(CANCELLED_BEFORE)                                                        \
+    X(DEADLINE)                                                                \
+    X(PREEMPTED)                                                               \
     X(NODE_FAIL)                                                               \
     X(NODES_FAIL)                                                              \
     X(NODE_OF_FAIL)                                                            \

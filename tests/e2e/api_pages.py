@@ -712,6 +712,11 @@ def sources(site):
     body = fetch(site, "/jobs/" + site.key, "boss").body.decode()
     row = re.search(r"<tr>(?:(?!</tr>).)*>Memory<.*?</tr>", body[body.index("<h2>Resources used</h2>"):], re.S)
     check(row and "scheduler, recorded" in row[0], "the source of the memory", row)
+    for state, sentence in ((12, "The job reached its deadline after "), (10, "The job was preempted after ")):
+        with contextlib.closing(sqlite3.connect(site.store)) as db, db:
+            db.execute("UPDATE job SET state = ? WHERE jobid = ?", (state, number))
+        site.refresh()
+        check(sentence in fetch(site, "/jobs/" + site.key, "boss").body.decode(), sentence.strip())
 
 
 sys.exit(run(set_up, jobs, running_list, search, levels, filters, home, never_starts, find, one, verdicts, charts, running, days, words, usage, coverage, lists, who, browser, moved_levels, sources, count=2500, days=20))

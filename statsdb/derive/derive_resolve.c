@@ -330,6 +330,7 @@ static void measured_facts(const struct bj_derive_job *j, double *f)
                   f[BJ_FACT_CPUS_BUSY],
                   resolve_number(value_if_complete(j, BJ_USE_CPU_PEAK)) / 1e3);
     f[BJ_FACT_MEM_PEAK] = resolve_number(best_peak(j).value);
+    f[BJ_FACT_MEM_RECENT_PEAK] = (double)NAN; /* of running jobs */
     f[BJ_FACT_MEM_REMOTE] = percent(value_if_complete(j, BJ_USE_MEM_REMOTE));
     f[BJ_FACT_SUSPENDED] =
         resolve_number(value_if_complete(j, BJ_USE_SUSPENDED)) / 1e6;

@@ -22,7 +22,8 @@
     X(CPU_EVENNESS, cpu_evenness)   /* %: mean of CPUs at work, of the peak */ \
     X(MEM_ALLOCATED, mem_allocated) /* bytes; else requested */                \
     X(MEM_PEAK, mem_peak)           /* bytes */                                \
-    X(MEM_EFFICIENCY, mem_efficiency) /* % of the allocated memory */          \
+    X(MEM_EFFICIENCY, mem_efficiency)   /* % of the allocated memory */        \
+    X(MEM_RECENT_PEAK, mem_recent_peak) /* bytes charged; of running jobs */   \
     X(MEM_REMOTE, mem_remote) /* % on other NUMA nodes than its CPUs */        \
     X(SUSPENDED, suspended)   /* seconds, by the freezer */                    \
     X(GPU_EFFICIENCY, gpu_efficiency) /* % of the time in use */               \

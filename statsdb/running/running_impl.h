@@ -25,6 +25,9 @@ enum bj_running_value {
     BJ_RV_IO,
     BJ_RV_MEM_SHARE, /* of the limit x 1e6 */
     BJ_RV_MEM_PEAK,
+    BJ_RV_MEM_RECENT_NODES, /* with nearly all samples of it */
+    BJ_RV_MEM_RECENT,       /* charged at most in the window */
+    BJ_RV_MEM_REMOTE,       /* ratio x 1e6, of the worst node */
     BJ_RV_THREADS,
     BJ_RV_OPEN_FILES,
     BJ_RV_OOM_KILLS,

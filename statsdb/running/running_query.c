@@ -280,6 +280,20 @@ static const struct query {
      0,
      {BJ_FACT_MEM_PEAK, -1},
      HIGHEST("", "batchjob_job_memory_held_peak_bytes")},
+    {BJ_RV_MEM_RECENT_NODES,
+     0,
+     {BJ_FACT_MEM_RECENT_PEAK, -1},
+     SAMPLES("", "batchjob_job_memory_charged_recent_peak_bytes")},
+    {BJ_RV_MEM_RECENT,
+     0,
+     {BJ_FACT_MEM_RECENT_PEAK, -1},
+     HIGHEST("", "batchjob_job_memory_charged_recent_peak_bytes")},
+    {BJ_RV_MEM_REMOTE,
+     6,
+     {BJ_FACT_MEM_REMOTE, -1},
+     "max by (jobid) (max by (" NODE
+     ") (avg_over_time(batchjob_job_memory_remote_bytes{$S}[$W])) / max by"
+     " (" NODE ") (avg_over_time(batchjob_job_memory_rss_bytes{$S}[$W])))"},
     {BJ_RV_THREADS,
      0,
      {BJ_FACT_THREADS, -1},
@@ -433,6 +447,9 @@ void bj_running_facts(const struct bj_running_job *j, uint32_t window_sec,
         f[BJ_FACT_IO_BYTES] = query_number(v[BJ_RV_IO]);
     f[BJ_FACT_MEM_EFFICIENCY] = 100 * query_number(v[BJ_RV_MEM_SHARE]) / 1e6;
     f[BJ_FACT_MEM_PEAK] = query_number(v[BJ_RV_MEM_PEAK]);
+    if (v[BJ_RV_MEM_RECENT_NODES] == j->nodes)
+        f[BJ_FACT_MEM_RECENT_PEAK] = query_number(v[BJ_RV_MEM_RECENT]);
+    f[BJ_FACT_MEM_REMOTE] = query_number(v[BJ_RV_MEM_REMOTE]) / 1e4;
     f[BJ_FACT_THREADS] = query_number(v[BJ_RV_THREADS]);
     f[BJ_FACT_OPEN_FILES] = query_number(v[BJ_RV_OPEN_FILES]);
     f[BJ_FACT_OOM_KILLS] = query_number(v[BJ_RV_OOM_KILLS]);

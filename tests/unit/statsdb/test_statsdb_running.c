@@ -385,9 +385,46 @@ static void test_histories(void **state)
     fixture_close(&f);
 }
 
+/* The peak of memory in the window needs the values of all nodes. */
+static void test_recent_peak(void **state)
+{
+    static const struct {
+        int64_t nodes, bytes, remote;
+        bool found, far;
+    } cases[] = {{2, INT64_C(6000000001), 300001, true, true},
+                 {2, INT64_C(6000000000), 300000, false, false},
+                 {1, INT64_C(6000000001), BJ_SQL_NULL, false, false},
+                 {BJ_SQL_NULL, BJ_SQL_NULL, BJ_SQL_NULL, false, false}};
+    static const char text[] =
+        "rules:\n- {name: recent, running: 30m, severity: info, when: "
+        "mem_recent_peak > 6000000000, text: x}\n"
+        "- {name: far, running: 30m, severity: info, when: mem_remote > 30, "
+        "text: x}\n";
+    (void)state;
+    struct bj_rules *rules;
+    assert_int_equal(bj_rules_text("", bj_slice_str(text), &rules, NULL), 0);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct bj_rule_match found[BJ_RUNNING_FOUND];
+        struct bj_running_job j = idle();
+        bool recent = false, far = false;
+        j.v[BJ_RV_MEM_RECENT_NODES] = cases[i].nodes;
+        j.v[BJ_RV_MEM_RECENT] = cases[i].bytes;
+        j.v[BJ_RV_MEM_REMOTE] = cases[i].remote;
+        const size_t n = judged(rules, &j, found);
+        for (size_t k = 0; k < n; k++) {
+            recent |= strcmp(found[k].rule->name, "recent") == 0;
+            far |= strcmp(found[k].rule->name, "far") == 0;
+        }
+        assert_int_equal(recent, cases[i].found);
+        assert_int_equal(far, cases[i].far);
+    }
+    bj_rules_free(rules);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_recent_peak),
         cmocka_unit_test(test_idle),
         cmocka_unit_test(test_missing_values),
         cmocka_unit_test(test_gpus),

@@ -46,11 +46,15 @@ static void check_file(const struct bj_cgfile *f, struct bj_slice text)
     hiers.v[0].version = BJ_CGROUP_V2;
     hiers.n = 1;
     u.ctl[BJ_CTL_MEMORY] = 0;
+    rd.numa.nodes = 2;
+    rd.numa.number[1] = 1;
+    u.numa_local = 1;
     for (int again = 0; again < 2; again++) { /* learn order, then use it */
         int r = f->parse(&rd, &u, f, text);
         MUST(r == 0 || r == -EINVAL || r == -ERANGE || r == -ENOMEM);
     }
-    MUST(u.ncores <= BJ_CPUS_MAX && u.ndevices <= 256);
+    MUST(u.ncores <= BJ_CPUS_MAX && u.ndevices <= 256 && u.nregions <= 64);
+    MUST(u.use.mem_remote_ppm <= 1000000 || u.use.mem_remote_ppm == BJ_ABSENT);
     bj_unit_fini(&u, &pool);
     bj_cgroup_reader_fini(&rd);
 }

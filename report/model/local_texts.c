@@ -749,6 +749,32 @@ const char *const bj_local_texts[] = {
     "D: deadline, C: cancelled, P: preempted, R: running, W: waiting.",
     "Data",
     "Batch script",
+    "The budget of its account or QOS is used up. Use another account, or ask "
+    "for more.",
+    "What the running jobs together may still use is at the limit. Shorter "
+    "time limits help.",
+    "It requests more than is allowed for one job, so it will never start. "
+    "Request less.",
+    "All jobs of its account together use as much as the QOS allows.",
+    "As many jobs wait and run as is allowed.",
+    "As many nodes are powered up as is allowed.",
+    "The fair share of its account is below what the QOS requires. Use another "
+    "QOS.",
+    "It was requeued too often, and is held. Look at its output, then release "
+    "it with scontrol release.",
+    "Its reservation cannot be used. Submit it without.",
+    "No free node has what it requests at the moment.",
+    "A limit of accounting is reached.",
+    "The burst buffer has no room at the moment.",
+    "Its data is copied to the burst buffer.",
+    "The burst buffer reported an error.",
+    "All ports for MPI are in use.",
+    "All IMEX channels of NVIDIA are in use.",
+    "The clusters of the federation decide which of them runs it.",
+    "It cannot end before its deadline, so it will never start. Change the "
+    "deadline or the time limit.",
+    "It may start at once only, which the scheduler does not do at the moment. "
+    "Leave out --immediate.",
     "PDF",
     "Same name",
     "Source",

@@ -5,125 +5,195 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Slurm: squeue(1), "JOB REASON CODES".  A name stands for all reasons that
- * begin with it; the first match counts. */
-static const struct {
-    const char *name, *text;
+/* Slurm: squeue(1), "JOB REASON CODES", and src/common/job_state_reason.c.  A
+ * name stands for all reasons that begin with it and have the part, if it has
+ * one; the first match counts.  Reasons of limits are made of Assoc (user,
+ * account, parents) or QOS, Grp, Max or Min, a resource, and PerUser, PerJob
+ * and others; limits of a QOS for each account begin with Max. */
+struct reason {
+    const char *name, *part, *text;
     enum bj_reason_kind kind;
-} reasons[] = {
-    {"Priority", "Jobs with a higher priority are ahead of it.",
+};
+
+#define BUDGET                                                                 \
+    "The budget of its account or QOS is used up. Use another account, or "    \
+    "ask "                                                                     \
+    "for more."
+#define RUN_MINUTES                                                            \
+    "What the running jobs together may still use is at the limit. Shorter "   \
+    "time limits help."
+#define ONE_JOB                                                                \
+    "It requests more than is allowed for one job, so it will never start. "   \
+    "Request less."
+#define OF_ACCOUNT                                                             \
+    "All jobs of its account together use as much as the QOS allows."
+#define SUBMITTED "As many jobs wait and run as is allowed."
+
+static const struct reason reasons[] = {
+    {"Priority", NULL, "Jobs with a higher priority are ahead of it.",
      BJ_REASON_RESOURCES},
-    {"Resources",
+    {"Resources", NULL,
      "It is next and starts as soon as enough nodes, CPUs, memory "
      "or GPUs are free.",
      BJ_REASON_RESOURCES},
-    {"DependencyNeverSatisfied",
+    {"DependencyNeverSatisfied", NULL,
      "It depends on a job that failed, so it will never start. Cancel it.",
      BJ_REASON_NEVER},
-    {"Dependency", "It depends on another job that has not ended yet.",
+    {"Dependency", NULL, "It depends on another job that has not ended yet.",
      BJ_REASON_OWN},
-    {"BeginTime", "Its earliest start time has not come.", BJ_REASON_OWN},
-    {"JobHeldUser", "Its owner holds it; release it with scontrol release.",
-     BJ_REASON_OWN},
-    {"JobHeldAdmin", "An administrator holds it; ask the support.",
+    {"BeginTime", NULL, "Its earliest start time has not come.", BJ_REASON_OWN},
+    {"JobHeldUser", NULL,
+     "Its owner holds it; release it with scontrol release.", BJ_REASON_OWN},
+    {"JobHeldAdmin", NULL, "An administrator holds it; ask the support.",
      BJ_REASON_OPERATORS},
-    {"JobArrayTaskLimit", "The array runs as many tasks at a time as it may.",
+    {"JobHoldMaxRequeue", NULL,
+     "It was requeued too often, and is held. Look at its output, then release "
+     "it with scontrol release.",
      BJ_REASON_OWN},
-    {"ReqNodeNotAvail",
+    {"JobArrayTaskLimit", NULL,
+     "The array runs as many tasks at a time as it may.", BJ_REASON_OWN},
+    {"ReqNodeNotAvail", NULL,
      "A node that it needs is down, reserved, or kept free "
      "for maintenance. A shorter time limit may help.",
      BJ_REASON_OPERATORS},
-    {"NodeDown", "A node that it needs is down.", BJ_REASON_OPERATORS},
-    {"ReservationDeleted", "Its reservation was deleted. Cancel it.",
+    {"NodeDown", NULL, "A node that it needs is down.", BJ_REASON_OPERATORS},
+    {"ReservationDeleted", NULL, "Its reservation was deleted. Cancel it.",
      BJ_REASON_NEVER},
-    {"Reservation", "Its reservation has not begun, or is in use.",
+    {"ReservationInvalid", NULL,
+     "Its reservation cannot be used. Submit it without.", BJ_REASON_NEVER},
+    {"Reservation", NULL, "Its reservation has not begun, or is in use.",
      BJ_REASON_RESOURCES},
-    {"Licenses", "Not enough licences are free.", BJ_REASON_RESOURCES},
-    {"PartitionDown", "Its partition does not start jobs at the moment.",
+    {"Licenses", NULL, "Not enough licences are free.", BJ_REASON_RESOURCES},
+    {"PartitionDown", NULL, "Its partition does not start jobs at the moment.",
      BJ_REASON_OPERATORS},
-    {"PartitionInactive", "Its partition does not start jobs at the moment.",
-     BJ_REASON_OPERATORS},
-    {"PartitionTimeLimit",
+    {"PartitionInactive", NULL,
+     "Its partition does not start jobs at the moment.", BJ_REASON_OPERATORS},
+    {"PartitionTimeLimit", NULL,
      "Its time limit is longer than the partition allows. Shorten it, or it "
      "will never start.",
      BJ_REASON_NEVER},
-    {"PartitionNodeLimit",
+    {"PartitionNodeLimit", NULL,
      "It requests more, or fewer, nodes than the partition allows, or they are "
      "down.",
      BJ_REASON_OTHER},
-    {"PartitionConfig", "The partition does not allow what it requests.",
+    {"PartitionConfig", NULL, "The partition does not allow what it requests.",
      BJ_REASON_NEVER},
-    {"BadConstraints",
+    {"BadConstraints", NULL,
      "No node has what it requests, so it will never start. Change the "
      "request.",
      BJ_REASON_NEVER},
-    {"InvalidAccount", "Its account is not valid. Use another one.",
+    {"Constraints", NULL, "No free node has what it requests at the moment.",
+     BJ_REASON_RESOURCES},
+    {"InvalidAccount", NULL, "Its account is not valid. Use another one.",
      BJ_REASON_NEVER},
-    {"InvalidQOS", "Its QOS is not valid. Use another one.", BJ_REASON_NEVER},
-    {"AccountNotAllowed", "Its account may not use the partition.",
+    {"InvalidQOS", NULL, "Its QOS is not valid. Use another one.",
      BJ_REASON_NEVER},
-    {"QOSNotAllowed", "Its QOS may not be used here.", BJ_REASON_NEVER},
-    {"MaxMemPerLimit",
+    {"AccountNotAllowed", NULL, "Its account may not use the partition.",
+     BJ_REASON_NEVER},
+    {"QOSNotAllowed", NULL, "Its QOS may not be used here.", BJ_REASON_NEVER},
+    {"MaxMemPerLimit", NULL,
      "It requests more memory for each node or CPU than is "
      "allowed.",
      BJ_REASON_NEVER},
-    {"QOSMax",
+    {"MaxPoweredUpNodes", NULL, "As many nodes are powered up as is allowed.",
+     BJ_REASON_RESOURCES},
+    {"QOSGrp", "RunMinutes", RUN_MINUTES, BJ_REASON_GROUP},
+    {"AssocGrp", "RunMinutes", RUN_MINUTES, BJ_REASON_GROUP},
+    {"QOSGrp", "Minutes", BUDGET, BJ_REASON_GROUP},
+    {"AssocGrp", "Minutes", BUDGET, BJ_REASON_GROUP},
+    {"AssocMaxBBMinutesPerJob", NULL, ONE_JOB, BJ_REASON_NEVER},
+    {"QOSMax", "PerJob", ONE_JOB, BJ_REASON_NEVER},
+    {"QOSMax", "PerNode", ONE_JOB, BJ_REASON_NEVER},
+    {"AssocMax", "PerJob", ONE_JOB, BJ_REASON_NEVER},
+    {"AssocMax", "PerNode", ONE_JOB, BJ_REASON_NEVER},
+    {"QOSMax", "RunMinsPerUser", RUN_MINUTES, BJ_REASON_OWN},
+    {"Max", "RunMinsPerUser", RUN_MINUTES, BJ_REASON_OWN},
+    {"Max", "RunMinsPerAccount", RUN_MINUTES, BJ_REASON_GROUP},
+    {"QOSMax", "PerAccount", OF_ACCOUNT, BJ_REASON_GROUP},
+    {"Max", "PerAccount", OF_ACCOUNT, BJ_REASON_GROUP},
+    {"QOSMaxSubmit", NULL, SUBMITTED, BJ_REASON_OWN},
+    {"AssocMaxSubmit", NULL, SUBMITTED, BJ_REASON_OWN},
+    {"QOSUsageThreshold", NULL,
+     "The fair share of its account is below what the QOS requires. Use "
+     "another QOS.",
+     BJ_REASON_GROUP},
+    {"QOSMax", NULL,
      "Its owner uses as much as the QOS allows. It starts when other "
      "jobs of the owner end.",
      BJ_REASON_OWN},
-    {"QOSGrp", "All jobs of its QOS together use as much as is allowed.",
+    {"QOSGrp", NULL, "All jobs of its QOS together use as much as is allowed.",
      BJ_REASON_GROUP},
-    {"QOSMin", "It requests less than the QOS requires.", BJ_REASON_NEVER},
-    {"QOS", "A limit of its QOS is reached.", BJ_REASON_GROUP},
-    {"AssocGrp",
+    {"QOSMin", NULL, "It requests less than the QOS requires.",
+     BJ_REASON_NEVER},
+    {"QOS", NULL, "A limit of its QOS is reached.", BJ_REASON_GROUP},
+    {"AssocGrp", NULL,
      "All jobs of its account together use as much as the account "
      "may.",
      BJ_REASON_GROUP},
-    {"AssocMax", "Its owner uses as much as the account allows.",
+    {"AssocMax", NULL, "Its owner uses as much as the account allows.",
      BJ_REASON_OWN},
-    {"Assoc", "A limit of its account is reached.", BJ_REASON_GROUP},
-    {"Cleaning", "It was requeued and its previous run is being cleaned up.",
+    {"Assoc", NULL, "A limit of its account is reached.", BJ_REASON_GROUP},
+    {"AccountingPolicy", NULL, "A limit of accounting is reached.",
+     BJ_REASON_GROUP},
+    {"BurstBufferResources", NULL,
+     "The burst buffer has no room at the moment.", BJ_REASON_RESOURCES},
+    {"BurstBufferStageIn", NULL, "Its data is copied to the burst buffer.",
+     BJ_REASON_RESOURCES},
+    {"BurstBufferOperation", NULL, "The burst buffer reported an error.",
      BJ_REASON_OPERATORS},
-    {"Prolog", "Its nodes are being prepared.", BJ_REASON_OPERATORS},
-    {"PowerNotAvail", "Not enough power is available.", BJ_REASON_RESOURCES},
-    {"FrontEndDown", "No front-end node is available.", BJ_REASON_OPERATORS},
-    {"SystemFailure", "A part of the batch system failed.",
+    {"MpiPortsBusy", NULL, "All ports for MPI are in use.",
+     BJ_REASON_RESOURCES},
+    {"NvidiaImexChannels", NULL, "All IMEX channels of NVIDIA are in use.",
+     BJ_REASON_RESOURCES},
+    {"FedJobLock", NULL,
+     "The clusters of the federation decide which of them runs it.",
+     BJ_REASON_RESOURCES},
+    {"DeadLine", NULL,
+     "It cannot end before its deadline, so it will never start. Change the "
+     "deadline or the time limit.",
+     BJ_REASON_NEVER},
+    {"SchedDefer", NULL,
+     "It may start at once only, which the scheduler does not do at the "
+     "moment. Leave out --immediate.",
+     BJ_REASON_OWN},
+    {"Cleaning", NULL,
+     "It was requeued and its previous run is being cleaned up.",
      BJ_REASON_OPERATORS},
-    {"JobLaunchFailure",
+    {"Prolog", NULL, "Its nodes are being prepared.", BJ_REASON_OPERATORS},
+    {"PowerNotAvail", NULL, "Not enough power is available.",
+     BJ_REASON_RESOURCES},
+    {"FrontEndDown", NULL, "No front-end node is available.",
+     BJ_REASON_OPERATORS},
+    {"SystemFailure", NULL, "A part of the batch system failed.",
+     BJ_REASON_OPERATORS},
+    {"JobLaunchFailure", NULL,
      "It could not be started. Look at its working "
      "directory, or ask the support.",
      BJ_REASON_OPERATORS},
-    {"None", "The scheduler has not considered it yet.", BJ_REASON_OTHER},
+    {"None", NULL, "The scheduler has not considered it yet.", BJ_REASON_OTHER},
 };
 
-const char *bj_reason_text(struct bj_slice reason)
+static const struct reason *reason_find(struct bj_slice text)
 {
-    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
-        if (bj_slice_starts(reason, bj_slice_str(reasons[i].name)))
-            return bj_local(reasons[i].text);
+    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+        const struct reason *r = &reasons[i];
+        if (bj_slice_starts(text, bj_slice_str(r->name)) &&
+            (!r->part || memmem(text.p, text.n, r->part, strlen(r->part))))
+            return r;
+    }
     return NULL;
 }
 
-/* The end of a reason "QOSMaxCpuPerJobLimit": what the limit is about. */
-static bool reason_has(struct bj_slice reason, const char *part)
+const char *bj_reason_text(struct bj_slice reason)
 {
-    return memmem(reason.p, reason.n, part, strlen(part)) != NULL;
+    const struct reason *r = reason_find(reason);
+    return r ? bj_local(r->text) : NULL;
 }
 
 enum bj_reason_kind bj_reason_kind_of(struct bj_slice reason)
 {
-    static const char *const never[] = {"PerJob", "PerNode", "MinutesPerJob"};
-    const bool is_limit = bj_slice_starts(reason, BJ_SLICE("QOSMax")) ||
-                          bj_slice_starts(reason, BJ_SLICE("AssocMax"));
-    for (size_t i = 0; is_limit && i < sizeof(never) / sizeof(never[0]); i++)
-        if (reason_has(reason, never[i]))
-            return BJ_REASON_NEVER;
-    if (is_limit && reason_has(reason, "PerAccount"))
-        return BJ_REASON_GROUP;
-    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
-        if (bj_slice_starts(reason, bj_slice_str(reasons[i].name)))
-            return reasons[i].kind;
-    return BJ_REASON_OTHER;
+    const struct reason *r = reason_find(reason);
+    return r ? r->kind : BJ_REASON_OTHER;
 }
 
 bool bj_reason_is_final(struct bj_slice reason)

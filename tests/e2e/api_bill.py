@@ -292,6 +292,10 @@ def of_account(site, name, account="acct1"):
     check(text.count("%.2f" % (int(float(part["month"][0]["cost"]) * 100 + 0.5) / 100)) >= 3
           and "only your own jobs" not in text and all(r["name"] in text for r in part["user"][:20]),
           "the page of the bill has its total and members", text)
+    total = re.search(r'<tfoot><tr><th scope="row">Total</th><td></td><td></td><td class="n p">([^<]*)</td><td class="n r">([^<]*)<', body)
+    same([float(v.replace(",", "")) if v != "&ndash;" else None for v in total.groups()],
+         [round(float(part[p][0]["cost"]), 2) if part[p][0]["cost"] else None for p in ("month before", "month")],
+         "its totals of both months") if total else check(False, "it has a total", text[:900])
     check("final: all its jobs have ended" in text or "not final: " in text, "it says whether it is final", text[:900])
     who = part["user"][0]["name"]
     own = list(csv.DictReader(io.StringIO(site.fetch(path + "&format=csv", user(who)).body.decode())))

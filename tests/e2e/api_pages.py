@@ -245,6 +245,12 @@ def home(site):
     page = check_page("the start page of an admin", fetch(site, "/home", "boss"))
     check("Losing time now" in page.text and "complete up to" in page.text
           and "No Prometheus server is configured" in page.text, "an admin sees the cluster", page.text)
+    mark = r'<span class="s (\w+)">Accounting'
+    marks_of = [re.search(mark, fetch(site, "/home", "boss").body.decode())[1]]
+    site.age_imports(7200)
+    marks_of.append(re.search(mark, fetch(site, "/home", "boss").body.decode())[1])
+    site.age_imports(-7200)
+    same(marks_of, ["ok", "bad"], "accounting that is late is marked")
     page = check_page("an admin's own jobs", fetch(site, "/home?mine=true", "boss"))
     check("Your jobs" in page.text, "an admin has jobs, too")
     same([fetch(site, "/home?mine=" + v).status for v in ("x", "true&user=user4")], [400, 400], "unknown values are refused")

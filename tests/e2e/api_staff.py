@@ -112,6 +112,14 @@ def staff(site):
     same((list(talk)[1], len(talk)), (first["user"], 1 + min(10, len(users))), "who left the most unused comes first")
     check(all(abs(float(talk[u["user"]][1].replace(",", "")) - u["cpu_unused_hours"]) <= max(1, u["cpu_unused_hours"] / 100)
               for u in users if u["user"] in talk and u["cpu_unused_hours"] is not None), "with the unused CPU hours", talk, users)
+    with contextlib.closing(sqlite3.connect(site.store)) as db, db:
+        db.execute("DELETE FROM price")
+    site.refresh()
+    by = [u["user"] for u in sorted(users, key=lambda u: (-(u["gpu_unused_hours"] or -1), -(u["cpu_unused_hours"] or -1)))]
+    same(list(table(fetch(site, "/support", "boss").body.decode(), "Who to talk to</h2>"))[1:], by[:10], "without prices by CPU hours")
+    months = [time.strftime("%Y-%m", time.gmtime(site.now - d * 86400)) for d in (0, 32)]
+    same([", so far" in fetch(site, "/management?month=" + m, "boss").body.decode() for m in months], [True, False],
+         "a month that has not ended is one so far")
     check(not any(u["gpu_hours"] for u in users) and "GPU hours" not in body, "without GPUs nothing is said of them")
     since = (site.now - 7 * 86400) // 86400 * 86400  # whole days, as the hours
     lost = [site.db().execute("SELECT count(*) FROM job_v WHERE end_sec >= ? AND state IN (?, ?)", (since, *s)).fetchone()[0]
@@ -287,6 +295,15 @@ def nodes(site):
     same(re.findall("<dt>(.*?)</dt>", body), ["State not known"], "without any state, no number of nodes is 0")
     same([bool(n) for n in re.findall(r'<li><a href="nodes\?show=[^>]*>[^<]*( <b>\d+</b>)?</a>', body)], [True, False, True, False],
          "nor the number of nodes out of service and of those with GPUs")
+    def worst_now(sql, *values):
+        with contextlib.closing(sqlite3.connect(site.store)) as db, db:
+            db.execute(sql, values)
+        site.refresh()
+        return table(fetch(site, "/nodes?show=worst", "boss").body.decode(), "Worst nodes")
+    one = "UPDATE job SET user = (SELECT min(user) FROM job WHERE jobid IN (%s)) WHERE jobid IN (%s)" % ((",".join(map(str, many)),) * 2)
+    check("slow0" not in worst_now(one), "a node is not slow because of one user's jobs")
+    bad = worst_now("UPDATE job SET state = 5 WHERE \"end\" >= ? AND state <> 9", site.now - 7 * 86400)
+    check("Jobs fail here" not in [r[0] for r in bad.values()], "no node stands out if jobs fail everywhere", bad)
     site.start(*site.options)
     body = check_page("nodes without Prometheus", fetch(site, "/nodes", "boss")).text
     check("No Prometheus server is configured" in body and "slow0" in body, "the store alone knows jobs of nodes")

@@ -135,13 +135,13 @@ static void alert_json(const struct bj_alert *v, struct bj_buf *out)
     out->failed = out->failed || bj_json_out_end(&o) < 0;
 }
 
-static int alert_kind(struct bj_slice name)
+static enum bj_alert_kind alert_kind(struct bj_slice name)
 {
     int kind = 0;
     while (kind < BJ_ALERT_KINDS - 1 &&
            !bj_slice_eq(name, bj_slice_str(bj_alert_kinds[kind])))
         kind++;
-    return kind;
+    return (enum bj_alert_kind)kind;
 }
 
 int bj_alert_of_row(struct bj_st *st, struct bj_alerts *a, struct bj_err *err)
@@ -158,7 +158,7 @@ int bj_alert_of_row(struct bj_st *st, struct bj_alerts *a, struct bj_err *err)
     const int64_t ended = bj_st_i64(st, "ended");
     v->ended_sec = ended == BJ_SQL_NULL ? 0 : ended;
     for (int i = 0; i < BJ_ALERT_FIELDS; i++)
-        bj_alert_set(a, v, i,
+        bj_alert_set(a, v, (enum bj_alert_field)i,
                      bj_json_text(bj_json_get(doc, bj_alert_fields[i].name)));
     return a->arena.failed ? bj_err_set(err, -ENOMEM, "alerts") : 0;
 }

@@ -225,7 +225,7 @@ def with_default(path, keys):
             "memory_charged_peak_bytes", "memory_peak_sampled", "memory_peak_charged", "energy_source", "energy_partial",
             "energy_scheduler_joules", "admin_comment", "gpu_allocated_seconds", "memory_allocated_mib_seconds",
             "reservation", "constraints", "time_limit_unlimited", "application", "application_by", "script_options",
-            "gpu_fault", "hardware_failed", "memory_remote_percent", "suspended_measured_seconds"}
+            "gpu_fault", "gpu_conflicts", "hardware_failed", "memory_remote_percent", "suspended_measured_seconds"}
     return [k for k in keys[:keys.index("gpu_efficiency_percent")] if k not in more]
 
 

@@ -615,6 +615,24 @@ def lists(site):
     check("Compare with job" in page.text, "the page of a job has a form to compare it")
     style = site.fetch("/static/style.css").body.decode()
     check("@media print" in style and "prefers-color-scheme:dark" in style, "styles for print and dark pages")
+    light, dark = (dict(re.findall(r"--([\w-]+):(#[0-9a-f]+)", block)) for block in re.findall(r":root\{(.*?)\}", style, re.S)[:2])
+    for scheme, tokens in (("light", light), ("dark", {**light, **dark})):
+        grounds = {"bg", "card", "sunk", *(t for t in tokens if t.endswith("-bg"))}
+        pairs = [(t, g, 4.5) for t in ("ink", "mute", "link", "bad", "warn", "ok", "note") for g in ("card", "bg")]
+        pairs += [(t, t + "-bg", 4.5) for t in ("bad", "warn", "ok", "note")] + [("ink", g, 4.5) for g in grounds]
+        pairs += [(t, "card", 3) for t in ("c0", "c1", "c2", "c3", "lim", "ui", "edge")]
+        pairs += [("on1", "u1", 4.5), ("on1", "u2", 4.5), ("on4", "u4", 4.5), ("ondown", "down", 4.5)]
+        same([p for p in pairs if contrast(tokens[p[0]], tokens[p[1]]) < p[2]], [], scheme + ": contrast of texts and shapes")
+
+
+def contrast(a, b):
+    """The ratio of the luminances of two colours, as WCAG 2 defines it."""
+    def luminance(colour):
+        digits = colour[1:] if len(colour) == 7 else "".join(c * 2 for c in colour[1:])
+        parts = [int(digits[i:i + 2], 16) / 255 for i in (0, 2, 4)]
+        return sum(w * (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4) for w, c in zip((0.2126, 0.7152, 0.0722), parts))
+    high, low = sorted((luminance(a), luminance(b)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
 
 
 def who(site):

@@ -20,6 +20,7 @@ static void test_cpuset_without_cpuacct(void **state)
     snprintf(root, sizeof(root), "path.cgroupfs=%s", tmp_make());
     tmp_dir("cpuset/slurm/uid_7/job_5");
     tmp_file("cpuset/slurm/uid_7/job_5/cgroup.procs", "1\n");
+    tmp_file("cpuset/slurm/uid_7/job_5/cpuset.cpus", "100-199\n");
     tmp_file("cpuset/slurm/uid_7/job_5/cpuset.effective_cpus", "100-199\n");
     rig_start(&r, root, "collector.percore=true", NULL);
     rig_pass(&r);

@@ -108,42 +108,51 @@ static void jobcomp_socket_name(const struct sockaddr *a, char *ret, size_t cap)
     snprintf(ret + at, cap - at, ":%04X", ntohs(port));
 }
 
-/* The user of a socket of this machine with that local address; -ENOENT:
- * none. */
-static int jobcomp_socket_uid(struct bj_source_jobcomp *j,
-                              const struct sockaddr *a, bool v6, uint64_t *ret)
+/* Does a user who may send have the client's socket, on this machine? The
+ * kernel writes root as the user of each socket that was closed, so only open
+ * ones count; and sockets of several users may have the same port, to
+ * different servers. */
+static bool jobcomp_is_allowed(struct bj_source_jobcomp *j,
+                               const struct bj_http_request *req, bool v6)
 {
-    enum { LOCAL = 1, USER = 7 }; /* columns, from 0 */
-    char name[64];
-    struct bj_slice text, line, word = {NULL, 0}, user = {NULL, 0};
-    jobcomp_socket_name(a, name, sizeof(name));
-    int r = bj_file_read_all(AT_FDCWD, v6 ? "/proc/net/tcp6" : "/proc/net/tcp",
-                             j->sockets, SOCKETS_BYTES, &text, NULL);
-    if (r < 0)
-        return r;
+    enum { LOCAL = 1, REMOTE, STATE, USER = 7, INODE = 9, COLUMNS };
+    char client[64], server[64];
+    struct bj_slice text, line, word[COLUMNS];
+    struct sockaddr_storage own;
+    socklen_t len = sizeof(own);
+    uint64_t uid;
+    if (getsockname(req->fd, (struct sockaddr *)&own, &len) < 0)
+        return false;
+    jobcomp_socket_name(req->address, client, sizeof(client));
+    jobcomp_socket_name((struct sockaddr *)&own, server, sizeof(server));
+    if (bj_file_read_all(AT_FDCWD, v6 ? "/proc/net/tcp6" : "/proc/net/tcp",
+                         j->sockets, SOCKETS_BYTES, &text, NULL) < 0)
+        return false;
     while (bj_slice_line(&text, &line)) {
-        bool found = false;
-        for (int i = 0; i <= USER && bj_slice_word(&line, &word); i++) {
-            found = i == LOCAL ? bj_slice_eq(word, bj_slice_str(name)) : found;
-            user = i == USER ? word : (struct bj_slice){NULL, 0};
-        }
-        if (found && bj_slice_u64(user, ret) == 0)
-            return 0;
+        int n = 0;
+        while (n < COLUMNS && bj_slice_word(&line, &word[n]))
+            n++;
+        if (n == COLUMNS && bj_slice_eq(word[LOCAL], bj_slice_str(client)) &&
+            bj_slice_eq(word[REMOTE], bj_slice_str(server)))
+            return bj_slice_eq(word[STATE], BJ_SLICE("01")) && /* established */
+                   !bj_slice_eq(word[INODE], BJ_SLICE("0")) &&
+                   bj_slice_u64(word[USER], &uid) == 0 &&
+                   (uid == 0 || uid == j->uid);
     }
-    return -ENOENT;
+    return false;
 }
 
 static bool jobcomp_may_send(struct bj_source_jobcomp *j,
-                             const struct sockaddr *a)
+                             const struct bj_http_request *req)
 {
     size_t network;
-    const struct bj_slice client = bj_listen_client(a, &network);
+    const struct bj_slice client = bj_listen_client(req->address, &network);
     const struct bj_strv *from = &j->conf->jobcomp.from;
-    uint64_t uid;
+    const bool v6 = client.n == 16;
     char ip[16];
+    /* Twice: it may be closed between the reads of its state and its user. */
     if (jobcomp_is_loopback(client))
-        return jobcomp_socket_uid(j, a, client.n == 16, &uid) == 0 &&
-               (uid == 0 || uid == j->uid);
+        return jobcomp_is_allowed(j, req, v6) && jobcomp_is_allowed(j, req, v6);
     for (size_t i = 0; i < from->n; i++)
         if (client.n > 0 && jobcomp_address(from->v[i], ip) == client.n &&
             memcmp(ip, client.p, client.n) == 0)
@@ -155,7 +164,7 @@ static bool jobcomp_may_send(struct bj_source_jobcomp *j,
 static unsigned jobcomp_admit(void *ctx, const struct bj_http_request *req)
 {
     struct bj_source_jobcomp *j = ctx;
-    if (jobcomp_may_send(j, req->address))
+    if (jobcomp_may_send(j, req))
         return 0;
     if (__atomic_fetch_add(&j->alien, 1, __ATOMIC_RELAXED) == 0)
         bj_log(BJ_LOG_WARN, NULL,

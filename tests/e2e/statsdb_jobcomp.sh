@@ -173,15 +173,35 @@ is "a record may come twice" "$(post "${record/CLUSTER/elsewhere}")" '{"result":
 is "and changes nothing" "$(rows "SELECT count(*) FROM job_v WHERE jobid = 77")" 1
 is "another user of this machine may not" "$(post "${record/CLUSTER/elsewhere}" setpriv --reuid=$ua --clear-groups |
     tail -c 4)" 403
+counted() { # result number
+    awk -v want="$2" '/^batchjob_stats_jobcomp_records_total{result="'"$1"'"}/ { exit $2 != want }' "$tmp/metrics"
+}
+# The kernel shows root as the user of a socket that waits after its end.
+kill -STOP $pid
+check "another user sends a record and closes the connection" \
+    python3 - "$address" "$(sed 's/77/76/' <<<"${record/CLUSTER/elsewhere}")" "$(id -u $ua)" <<'END'
+import os, socket, sys
+os.setuid(int(sys.argv[3]))
+host, port = sys.argv[1].split(":")
+with socket.socket() as s:
+    s.connect((host, int(port)))
+    s.sendall(("POST /jobcomp/_doc HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s"
+               % (len(sys.argv[2]), sys.argv[2])).encode())
+    own = ":%04X" % s.getsockname()[1]
+states = "04"  # its end is not confirmed
+while states == "04":
+    with open("/proc/net/tcp") as f:
+        states = "".join(w[3] for w in map(str.split, f) if w[1].endswith(own))
+END
+kill -CONT $pid
+check "it is denied, too" wait_for 60 counted denied 2
+is "and not stored" "$(rows "SELECT count(*) FROM job_v WHERE jobid = 76")" 0
 is "nor may a record of an unknown cluster be stored" "$(post "${record/CLUSTER/other}")" \
     "{\"result\":\"not_found\",\"error\":\"cluster 'other' is not configured and has no jobs in the store\"} 404"
 is "what can never be read is not sent again" "$(post '{"jobid":78,"state":"LOST"}')" \
     '{"result":"noop","error":"jobcomp: state: expected a state of Slurm"} 200'
 is "nor what is no JSON" "$(post '{"jobid":' | tail -c 4)" 200
-counted() { # result number
-    awk -v want="$2" '/^batchjob_stats_jobcomp_records_total{result="'"$1"'"}/ { exit $2 != want }' "$tmp/metrics"
-}
-check "denied records are counted" wait_for 60 counted denied 2
+check "denied records are counted" wait_for 60 counted denied 3
 check "malformed records are counted" wait_for 60 counted malformed 2
 stop $pid
 check "the store is consistent" "$O/batchjob_stats_db" check "${stats[@]}"

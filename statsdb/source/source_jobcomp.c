@@ -108,12 +108,12 @@ static void jobcomp_socket_name(const struct sockaddr *a, char *ret, size_t cap)
     snprintf(ret + at, cap - at, ":%04X", ntohs(port));
 }
 
-/* Does a user who may send have the client's socket, on this machine? The
- * kernel writes root as the user of each socket that was closed, so only open
- * ones count; and sockets of several users may have the same port, to
- * different servers. */
-static bool jobcomp_is_allowed(struct bj_source_jobcomp *j,
-                               const struct bj_http_request *req, bool v6)
+/* Does a user who may send have the client's socket, on this machine? -ENOENT:
+ * it is on another one. The kernel writes root as the user of each socket that
+ * was closed, so only open ones count; and sockets of several users may have
+ * the same port, to different servers. */
+static int jobcomp_is_allowed(struct bj_source_jobcomp *j,
+                              const struct bj_http_request *req, bool v6)
 {
     enum { LOCAL = 1, REMOTE, STATE, USER = 7, INODE = 9, COLUMNS };
     char client[64], server[64];
@@ -122,12 +122,12 @@ static bool jobcomp_is_allowed(struct bj_source_jobcomp *j,
     socklen_t len = sizeof(own);
     uint64_t uid;
     if (getsockname(req->fd, (struct sockaddr *)&own, &len) < 0)
-        return false;
+        return 0;
     jobcomp_socket_name(req->address, client, sizeof(client));
     jobcomp_socket_name((struct sockaddr *)&own, server, sizeof(server));
     if (bj_file_read_all(AT_FDCWD, v6 ? "/proc/net/tcp6" : "/proc/net/tcp",
                          j->sockets, SOCKETS_BYTES, &text, NULL) < 0)
-        return false;
+        return 0;
     while (bj_slice_line(&text, &line)) {
         int n = 0;
         while (n < COLUMNS && bj_slice_word(&line, &word[n]))
@@ -139,6 +139,17 @@ static bool jobcomp_is_allowed(struct bj_source_jobcomp *j,
                    bj_slice_u64(word[USER], &uid) == 0 &&
                    (uid == 0 || uid == j->uid);
     }
+    return -ENOENT;
+}
+
+static bool jobcomp_is_listed(const struct bj_strv *from,
+                              struct bj_slice client)
+{
+    char ip[16];
+    for (size_t i = 0; i < from->n; i++)
+        if (client.n > 0 && jobcomp_address(from->v[i], ip) == client.n &&
+            memcmp(ip, client.p, client.n) == 0)
+            return true;
     return false;
 }
 
@@ -147,17 +158,14 @@ static bool jobcomp_may_send(struct bj_source_jobcomp *j,
 {
     size_t network;
     const struct bj_slice client = bj_listen_client(req->address, &network);
-    const struct bj_strv *from = &j->conf->jobcomp.from;
-    const bool v6 = client.n == 16;
-    char ip[16];
+    const bool loopback = jobcomp_is_loopback(client);
+    int r = 1;
+    if (!loopback && !jobcomp_is_listed(&j->conf->jobcomp.from, client))
+        return false;
     /* Twice: it may be closed between the reads of its state and its user. */
-    if (jobcomp_is_loopback(client))
-        return jobcomp_is_allowed(j, req, v6) && jobcomp_is_allowed(j, req, v6);
-    for (size_t i = 0; i < from->n; i++)
-        if (client.n > 0 && jobcomp_address(from->v[i], ip) == client.n &&
-            memcmp(ip, client.p, client.n) == 0)
-            return true;
-    return false;
+    for (int i = 0; i < 2 && r == 1; i++)
+        r = jobcomp_is_allowed(j, req, client.n == 16);
+    return r == 1 || (r == -ENOENT && !loopback);
 }
 
 /* Called before the body is read. */

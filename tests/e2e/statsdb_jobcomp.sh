@@ -204,5 +204,15 @@ is "nor what is no JSON" "$(post '{"jobid":' | tail -c 4)" 200
 check "denied records are counted" wait_for 60 counted denied 3
 check "malformed records are counted" wait_for 60 counted malformed 2
 stop $pid
+if [ "${ISOLATED:-}" ]; then
+    ip address add 192.0.2.1/32 dev lo
+    address=192.0.2.1:${address#*:}
+    stats+=(--jobcomp.from=192.0.2.1)
+    start_stats
+    is "root may send from an address of this machine that is listed" "$(post "${record/CLUSTER/elsewhere}")" \
+        '{"result":"created"} 201'
+    is "another user may not" "$(post "${record/CLUSTER/elsewhere}" setpriv --reuid=$ua --clear-groups | tail -c 4)" 403
+    stop $pid
+fi
 check "the store is consistent" "$O/batchjob_stats_db" check "${stats[@]}"
 complete=1

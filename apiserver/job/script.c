@@ -4,6 +4,7 @@
 #include "apiserver/job/visible_job.h"
 #include "base/command.h"
 #include "base/log.h"
+#include "base/stamp.h"
 #include "base/text.h"
 
 #include <stdatomic.h>
@@ -22,7 +23,8 @@ enum {
 struct script_work {
     char user[BJ_USER_BYTES], owner[BJ_USER_BYTES];
     char key[160], id[SCRIPT_ID], cluster[160];
-    char *sacct, *scontrol; /* "": not used */
+    int64_t uid, start, end; /* BJ_SQL_NULL: unknown */
+    char *sacct, *scontrol;  /* "": not used */
 };
 
 static atomic_uint scripts_running;
@@ -64,11 +66,16 @@ static int script_find(struct bj_call *c, const struct bj_params *p,
     if (!script_is_number(job.id) || job.cluster.n >= sizeof(w->cluster) ||
         job.cluster.n == 0 || job.cluster.p[0] == '-')
         return bj_call_refuse(c, 404, "Only jobs of Slurm have a script here.");
+    if (job.user.n == 0 || memchr(job.user.p, ',', job.user.n))
+        return bj_call_refuse(c, 404, "The owner of the job is not known.");
     script_copy(w->user, sizeof(w->user), bj_slice_str(c->identity.user));
     script_copy(w->owner, sizeof(w->owner), job.user);
     script_copy(w->key, sizeof(w->key), job.key);
     script_copy(w->id, sizeof(w->id), job.id);
     script_copy(w->cluster, sizeof(w->cluster), job.cluster);
+    w->uid = job.uid;
+    w->start = job.start;
+    w->end = job.end;
     w->sacct = strdup(conf->script_sacct ? conf->script_sacct : "");
     w->scontrol = strdup(conf->script_scontrol ? conf->script_scontrol : "");
     return w->sacct && w->scontrol ? 0 : bj_err_set(&c->err, -ENOMEM, "script");
@@ -127,20 +134,76 @@ static int script_run(const struct script_work *w, const char *const *argv,
     return ret->n > 0;
 }
 
+/* Slurm uses numbers of jobs again: a job with the number may be another one,
+ * of another user. Does scontrol say that it is one of the owner? */
+static bool script_is_of_owner(const struct script_work *w, const char *cluster)
+{
+    const char *const argv[] = {w->scontrol, cluster, "show",
+                                "job",       w->id,   NULL};
+    struct bj_command_result res = {0};
+    struct bj_slice text, line, owner = {NULL, 0};
+    unsigned owners = 0;
+    if (script_run(w, argv, false, &res, &text))
+        while (bj_slice_line(&text, &line)) {
+            line = bj_slice_trim(line);
+            if (!bj_slice_starts(line, BJ_SLICE("UserId=")))
+                continue;
+            line = (struct bj_slice){line.p + 7, line.n - 7};
+            bj_slice_field(&line, '(', &owner);
+            owners++;
+        }
+    const bool is = owners == 1 && bj_slice_eq(owner, bj_slice_str(w->owner));
+    bj_command_result_free(&res);
+    return is;
+}
+
+/* "--starttime=2026-11-30T12:00:00" */
+static void script_put_time(const char *option, int64_t sec, char *ret,
+                            size_t cap)
+{
+    char text[BJ_STAMP_MAX];
+    bj_stamp_text(sec * 1000000, 0, 0, text);
+    snprintf(ret, cap, "%s%.19s", option, text);
+}
+
+static int script_of_accounting(const struct script_work *w,
+                                const char *cluster,
+                                struct bj_command_result *res,
+                                struct bj_slice *ret)
+{
+    char owner[BJ_USER_BYTES + 16], since[40], upto[40];
+    const char *argv[] = {w->sacct, cluster, "--batch-script",
+                          "--jobs", w->id,   owner,
+                          NULL,     NULL,    NULL};
+    unsigned n = 6;
+    if (w->uid != BJ_SQL_NULL)
+        snprintf(owner, sizeof(owner), "--user=%lld", (long long)w->uid);
+    else
+        snprintf(owner, sizeof(owner), "--user=%s", w->owner);
+    if (w->start != BJ_SQL_NULL) {
+        script_put_time("--starttime=", w->start, since, sizeof(since));
+        argv[n++] = since;
+    }
+    if (w->start != BJ_SQL_NULL && w->end != BJ_SQL_NULL) {
+        script_put_time("--endtime=", w->end + 1, upto, sizeof(upto));
+        argv[n] = upto;
+    }
+    return script_run(w, argv, true, res, ret);
+}
+
 static int script_ask(struct script_work *w, struct bj_command_result *res,
                       struct bj_slice *ret, const char **ret_from)
 {
     char cluster[sizeof(w->cluster) + 16];
     snprintf(cluster, sizeof(cluster), "--clusters=%s", w->cluster);
-    const char *const sacct[] = {w->sacct, cluster, "--batch-script",
-                                 "--jobs", w->id,   NULL};
     const char *const scontrol[] = {
         w->scontrol, cluster, "write", "batch_script", w->id, "-", NULL};
     *ret_from = "sacct";
-    if (w->sacct[0] && script_run(w, sacct, true, res, ret))
+    if (w->sacct[0] && script_of_accounting(w, cluster, res, ret))
         return 1;
     *ret_from = "scontrol";
-    return w->scontrol[0] && script_run(w, scontrol, false, res, ret);
+    return w->scontrol[0] && script_is_of_owner(w, cluster) &&
+           script_run(w, scontrol, false, res, ret);
 }
 
 static int script_answer(struct bj_call *c, struct script_work *w)

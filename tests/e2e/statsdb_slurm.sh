@@ -234,6 +234,26 @@ is "scontrol has the script of a running job that sacct does not show" "$(
     script_of $ua runs | tail -n 2 | grep -v '^$' | tr '\n' ' '
     stop $of)" "sleep 600 200 "
 is "a script is not in the store" "$(grep -c secret "$db")" 0
+# Slurm uses numbers of jobs again: the store has a job with the same number, of another user and time.
+cp "$db" "$tmp/reused.db"
+is "the script of a job with the same number, of another user, is not shown" "$(
+    python3 - "$tmp/reused.db" "$(cat "$tmp/script")" "$(cat "$tmp/runs")" "$ub" <<-'END'
+	import sqlite3, sys
+	db = sqlite3.connect(sys.argv[1])
+	owner, user = db.execute("SELECT j.owner, j.user FROM job AS j JOIN user AS u ON u.id = j.user"
+	                         " WHERE u.name = ?", sys.argv[4:]).fetchone()
+	db.execute("UPDATE job SET owner = ?, user = ? WHERE jobid IN (?, ?)", (owner, user, int(sys.argv[2]), int(sys.argv[3])))
+	db.commit()
+	END
+    other=127.0.0.1:$(free_port)
+    "$O/batchjob_stats_server" --store.path="$tmp/reused.db" --web.listen-address="$other" --access.trust-loopback \
+        --script.sacct=sacct --script.scontrol=scontrol >"$tmp/reused.log" 2>&1 &
+    of=$!
+    server=$other
+    wait_for 60 me $ub
+    for job in script runs; do script_of $ub $job | tail -c 4; done
+    stop $of)" "404
+404"
 
 # --- the same from slurmrestd --------------------------------------------------
 

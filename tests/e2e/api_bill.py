@@ -164,6 +164,15 @@ def of_row(row):
     return {k: float(row[k]) if row[k] not in (None, "") else None for k in KEYS}
 
 
+def unlike(got, want):
+    """The figures that differ.  The sums of the store have the CPU time of accounting and what was measured beyond it, each
+    cut to milliseconds at the borders of a period; batchjob_acct cuts their sum.  So a job over a border may differ by a
+    millisecond, which changes the last digit."""
+    last = {"cpu_used_hours": 0.0011, "cpu_efficiency_percent": 0.11}
+    return {k: (got[k], want[k]) for k in KEYS
+            if got[k] != want[k] and not (k in last and got[k] and want[k] and abs(got[k] - want[k]) < last[k])}
+
+
 def compare(site, what, got, want, over):
     """Equal to exact values: a part of a job is cut to whole seconds, milliseconds and millijoules."""
     wrong = [(k, got[k], float(want[k])) for k in KEYS
@@ -230,11 +239,11 @@ def month(site, name):
           "%s: days add up, and begin at the site's midnight" % name)
     for way in "store", "server":
         got = json.loads(acct(site, way, "--month=" + name, "--output=json"))
-        same({k: got["total"][k] for k in KEYS}, {k: row[k] for k in KEYS}, "%s: JSON of batchjob_acct, %s" % (name, way))
+        same(unlike(got["total"], row), {}, "%s: JSON of batchjob_acct, %s" % (name, way))
         same((got["total"]["jobs"], got["total"]["open"], got["time_zone"]), (s["jobs"], s["running"], site.zone),
              "%s: jobs that ran" % name)
         table = list(csv.DictReader(io.StringIO(acct(site, way, "--month=" + name, "--output=csv").decode())))
-        same({k: float(table[0][k]) for k in KEYS}, of_row(row), "%s: CSV of batchjob_acct, %s" % (name, way))
+        same(unlike(of_row(table[0]), of_row(row)), {}, "%s: CSV of batchjob_acct, %s" % (name, way))
         same((table[0]["of"], table[0]["currency"], table[0]["time_zone"]), ("total", "EUR", site.zone),
              "%s: the first line of CSV is the total" % name)
         accounts = site.fetch("/api/v1/usage?group_by=account&" + span, BOSS).data

@@ -38,6 +38,7 @@ END
 db=$tmp/stats.db
 stats=(--store.path="$db" --cluster.file="$tmp/cluster.yml" --metrics.file="$tmp/metrics")
 start_stats() {
+    rm -f "$tmp/stats.log" "$tmp/metrics" # of the last one
     "$O/batchjob_stats_db" "${stats[@]}" --jobcomp.listen-address="$address" >"$tmp/stats.log" 2>&1 &
     pid=$!
     on_exit "kill_ours $pid"

@@ -159,11 +159,6 @@ static int columns(const struct bj_acct_conf *c,
 /* --- selection -------------------------------------------------------------
  */
 
-static bool is_given(const char *text)
-{
-    return text && text[0];
-}
-
 static int time_option(const char *name, const char *text, int64_t *ret,
                        struct bj_err *err)
 {
@@ -186,7 +181,7 @@ static bool any_begin(const struct bj_acct_conf *c)
 
 static int main_times(struct bj_acct_conf *c, struct bj_err *err)
 {
-    if (is_given(c->month))
+    if (bj_is_set(c->month))
         return bj_acct_month(c->month, &c->filter.since_sec,
                              &c->filter.until_sec) < 0
                    ? bj_err_set(
@@ -258,11 +253,11 @@ static int open_source(const struct bj_acct_conf *c, struct bj_acct_source *ret,
                        struct bj_err *err)
 {
     char text[200];
-    if (is_given(c->api.server) && !is_given(c->path))
+    if (bj_is_set(c->api.server) && !bj_is_set(c->path))
         return bj_acct_api_open(&c->api, ret, err);
-    int r = bj_acct_store_open(is_given(c->path) ? c->path : BJ_ACCT_STORE,
+    int r = bj_acct_store_open(bj_is_set(c->path) ? c->path : BJ_ACCT_STORE,
                                c->any_filesystem, ret, err);
-    if (!is_given(c->path) && (r == -EACCES || r == -EPERM || r == -ENOENT))
+    if (!bj_is_set(c->path) && (r == -EACCES || r == -EPERM || r == -ENOENT))
         r = bj_err_set(
             err, -EINVAL,
             "%s; to read jobs from a server, set server in " CONFIG_FILE
@@ -319,7 +314,7 @@ static int report_form(const struct bj_acct_conf *c,
         (c->format.n > 1 || strcmp(c->format.v[0], "js1") != 0))
         return bj_err_set(err, -EINVAL,
                           "format: expected pdf or js1 for a report");
-    if (pdf && !is_given(c->file) && isatty(STDOUT_FILENO))
+    if (pdf && !bj_is_set(c->file) && isatty(STDOUT_FILENO))
         return bj_err_set(err, -EINVAL,
                           "format: a PDF cannot be printed on a terminal; set "
                           "--file=FILE, or redirect the output");
@@ -370,7 +365,7 @@ static int print_report(struct bj_acct_conf *c, FILE *to, struct bj_err *err)
     uint64_t reports = 0;
     const bool period = c->filter.job.n == 0 &&
                         (c->filter.user.n > 0 || c->filter.account.n > 0 ||
-                         is_given(c->month) || is_given(c->since));
+                         bj_is_set(c->month) || bj_is_set(c->since));
     int r = report_form(c, &look.form, err);
     if (r == 0 && !period && c->filter.job.n == 0)
         r = bj_err_set(err, -EINVAL,
@@ -380,7 +375,7 @@ static int print_report(struct bj_acct_conf *c, FILE *to, struct bj_err *err)
         look.form != BJ_ACCT_REPORT_JSON && look.form != BJ_ACCT_PDF &&
         look.form != BJ_ACCT_REPORT_CSV)
         r = bj_err_set(err, -EINVAL, "report: this form needs the id of a job");
-    if (period && !c->since && !is_given(c->month))
+    if (period && !c->since && !bj_is_set(c->month))
         c->default_since = "30d";
     if (r == 0 && !period && look.form == BJ_ACCT_REPORT_CSV)
         r = bj_err_set(err, -EINVAL,
@@ -417,8 +412,8 @@ static int to_file(void *ctx, FILE *to, struct bj_err *err)
 
 static int run_report(struct bj_acct_conf *c, struct bj_err *err)
 {
-    return is_given(c->file) ? acct_to_file(c->file, to_file, c, err)
-                             : print_report(c, stdout, err);
+    return bj_is_set(c->file) ? acct_to_file(c->file, to_file, c, err)
+                              : print_report(c, stdout, err);
 }
 
 /* --- lists -----------------------------------------------------------------

@@ -66,4 +66,10 @@ bool bj_slice_number(struct bj_slice *s, uint64_t *ret);
  * lists". */
 int bj_slice_cpulist(struct bj_slice s, unsigned max, unsigned char *set);
 
+/* Is an option or another C string there: neither NULL nor empty? */
+static inline bool bj_is_set(const char *text)
+{
+    return text && text[0];
+}
+
 #endif

@@ -321,17 +321,12 @@ static int add_presets(const struct bj_carbon_conf *conf,
     return r;
 }
 
-static bool is_given(const char *s)
-{
-    return s && s[0];
-}
-
 bool bj_carbon_wanted(const struct bj_carbon_conf *conf)
 {
     return conf->providers.n > 0 || conf->zones.n > 0 ||
            conf->token_files.n > 0 || conf->urls.n > 0 ||
-           is_given(conf->country) || is_given(conf->factor) ||
-           is_given(conf->file);
+           bj_is_set(conf->country) || bj_is_set(conf->factor) ||
+           bj_is_set(conf->file);
 }
 
 int bj_carbon_plan(const struct bj_carbon_conf *conf,

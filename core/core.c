@@ -21,20 +21,14 @@
 
 enum { RECORD_BYTES = 2560 }; /* approximate size of a final record */
 
-static bool core_is_set(const char *text)
-{
-    return text && *text;
-}
-
 int bj_core_check(const struct bj_conf *conf, struct bj_err *err)
 {
     const struct bj_sender_conf *s = &conf->sender;
-    if (core_is_set(s->url) && !core_is_set(conf->energy.spool_dir))
+    if (bj_is_set(s->url) && !bj_is_set(conf->energy.spool_dir))
         return bj_err_set(err, -EINVAL,
                           "record.url: set record.dir, where records wait "
                           "until they are sent");
-    if (core_is_set(s->token_file) && !s->allow_http &&
-        bj_fetch_is_clear(s->url))
+    if (bj_is_set(s->token_file) && !s->allow_http && bj_fetch_is_clear(s->url))
         return bj_err_set(err, -EINVAL,
                           "record.url: the token of record.token-file would "
                           "pass the network unencrypted; use https, or set "
@@ -49,10 +43,10 @@ static int start_records(struct bj_core *core, struct bj_err *err)
     const char *dir = conf->energy.spool_dir;
     uint64_t files = conf->energy.spool_bytes / RECORD_BYTES;
     int r = bj_core_check(conf, err);
-    if (r < 0 || !core_is_set(dir))
+    if (r < 0 || !bj_is_set(dir))
         return r;
     r = bj_spool_new(dir, files, conf->energy.spool_bytes, &core->spool, err);
-    return r < 0 || !core_is_set(conf->sender.url)
+    return r < 0 || !bj_is_set(conf->sender.url)
                ? r
                : bj_sender_new(&conf->sender, dir, &core->host, &core->sender,
                                err);

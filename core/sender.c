@@ -230,14 +230,9 @@ struct round {
     struct bj_err bad_why, stay_why; /* stay: denied or unreadable */
 };
 
-static bool sender_is_set(const char *text)
-{
-    return text && text[0];
-}
-
 static const char *if_set(const char *text)
 {
-    return sender_is_set(text) ? text : NULL;
+    return bj_is_set(text) ? text : NULL;
 }
 
 /* With the lock.  Spreads the requests of many nodes over time. */

@@ -120,7 +120,7 @@ static int follow(struct bj_mail_addresses *a, struct bj_err *err)
     char *text;
     size_t n;
     const char *path = a->conf->address_file;
-    if (!bj_mail_is_set(path))
+    if (!bj_is_set(path))
         return 0;
     if (stat(path, &st) < 0)
         return bj_err_set(err, -EAGAIN, "mail.address-file: cannot read %s",
@@ -223,7 +223,7 @@ int bj_mail_address(struct bj_mail_addresses *a, struct bj_slice user,
         address_put(own, ret);
     else if (a->conf->address_command.n > 0)
         r = by_command(&a->conf->address_command, user, stop, ret, err);
-    else if (bj_mail_is_set(a->conf->address))
+    else if (bj_is_set(a->conf->address))
         by_rule(a->conf->address, user, ret);
     return r;
 }
@@ -248,12 +248,12 @@ int bj_mail_addresses_check_conf(const struct bj_mail_conf *c,
     char found[PATH_MAX], *text = NULL;
     size_t n;
     int r = 0;
-    if (!bj_mail_is_set(c->address) && !bj_mail_is_set(c->address_file) &&
+    if (!bj_is_set(c->address) && !bj_is_set(c->address_file) &&
         c->address_command.n == 0)
         return bj_err_set(err, -EINVAL,
                           "mail.address: required (or mail.address-file, or "
                           "mail.address-command)");
-    if (bj_mail_is_set(c->address))
+    if (bj_is_set(c->address))
         r = check_rule(c->address, err);
     if (r == 0 && c->address_command.n > WORDS)
         r = bj_err_set(err, -EINVAL, "mail.address-command: more than %d words",
@@ -264,7 +264,7 @@ int bj_mail_addresses_check_conf(const struct bj_mail_conf *c,
         if (r < 0)
             bj_err_wrap(err, r, "mail.address-command");
     }
-    if (r == 0 && bj_mail_is_set(c->address_file))
+    if (r == 0 && bj_is_set(c->address_file))
         r = address_read_file(c->address_file, &text, &n, err);
     free(text);
     return r;

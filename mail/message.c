@@ -72,7 +72,7 @@ static void message_put_page(const struct bj_mail_conf *c, const char *words,
                              struct parts *p)
 {
     struct bj_buf url = {0};
-    if (!bj_mail_is_set(c->url))
+    if (!bj_is_set(c->url))
         return;
     put_url(c, path, &url);
     bj_url_text(&url, last);
@@ -112,7 +112,7 @@ static void put_stop(const struct bj_mail_conf *c, enum bj_mail_kind kind,
                      struct parts *p)
 {
     struct bj_slice to = bj_slice_str(c->reply_to);
-    bool own = kind != BJ_MAIL_WARNING, page = bj_mail_is_set(c->url);
+    bool own = kind != BJ_MAIL_WARNING, page = bj_is_set(c->url);
     put_both(p, own ? "You get this mail because you, or your site, chose "
                       "mails about your jobs."
                     : "You get this warning because the job holds resources "

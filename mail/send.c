@@ -20,7 +20,7 @@ enum { WORDS = 32, SENDMAIL_USEC = 120000000, SECRET_BYTES = 1024 };
 
 static const char *sender_of(const struct bj_mail_conf *c)
 {
-    if (!bj_mail_is_set(c->envelope_sender))
+    if (!bj_is_set(c->envelope_sender))
         return c->from;
     return strcmp(c->envelope_sender, "<>") == 0 ? "" : c->envelope_sender;
 }
@@ -152,11 +152,11 @@ static bool set_server(const struct bj_libcurl *lib, CURL *h,
     SET(CURLOPT_TIMEOUT_MS, 120000L);
     SET(CURLOPT_USE_SSL,
         c->smtp_tls ? (long)CURLUSESSL_ALL : (long)CURLUSESSL_NONE);
-    if (bj_mail_is_set(c->smtp_ca_file)) {
+    if (bj_is_set(c->smtp_ca_file)) {
         SET(CURLOPT_CAINFO, c->smtp_ca_file);
         SET(CURLOPT_CAPATH, NULL);
     }
-    if (bj_mail_is_set(c->smtp_user)) {
+    if (bj_is_set(c->smtp_user)) {
         SET(CURLOPT_USERNAME, c->smtp_user);
         SET(CURLOPT_PASSWORD, password);
     }
@@ -256,7 +256,7 @@ enum bj_mail_outcome bj_mail_send(const struct bj_mail_conf *c,
 
 static int check_directory(const struct bj_mail_conf *c, struct bj_err *err)
 {
-    if (!bj_mail_is_set(c->directory))
+    if (!bj_is_set(c->directory))
         return bj_err_set(err, -EINVAL, "mail.directory: required");
     if (faccessat(AT_FDCWD, c->directory, W_OK | X_OK, AT_EACCESS) < 0)
         return bj_file_fail(err, -errno, "mail.directory:", AT_FDCWD,
@@ -286,11 +286,11 @@ static int check_server(const struct bj_mail_conf *c, struct bj_err *err)
                           "mail.smtp-url: '%.80s' is not smtp://HOST:PORT or "
                           "smtps://HOST:PORT",
                           url);
-    if (bj_mail_is_set(c->smtp_user) && plain && !c->smtp_tls)
+    if (bj_is_set(c->smtp_user) && plain && !c->smtp_tls)
         return bj_err_set(err, -EINVAL,
                           "mail.smtp-user: a password is sent with TLS only; "
                           "set mail.smtp-tls");
-    if (bj_mail_is_set(c->smtp_ca_file) &&
+    if (bj_is_set(c->smtp_ca_file) &&
         faccessat(AT_FDCWD, c->smtp_ca_file, R_OK, AT_EACCESS) < 0)
         return bj_file_fail(err, -errno, "mail.smtp-ca-file:", AT_FDCWD,
                             c->smtp_ca_file, R_OK);
@@ -305,7 +305,7 @@ static int check_server(const struct bj_mail_conf *c, struct bj_err *err)
 static int check_address(const char *option, const char *address, bool required,
                          struct bj_err *err)
 {
-    if (!bj_mail_is_set(address))
+    if (!bj_is_set(address))
         return required ? bj_err_set(err, -EINVAL, "%s: required", option) : 0;
     return bj_mail_address_is(bj_slice_str(address))
                ? 0

@@ -399,11 +399,11 @@ int bj_mail_check(const struct bj_mail_conf *c, struct bj_err *err)
     if (!bj_mail_is_on(c))
         return 0;
     int r = bj_mail_send_check(c, err);
-    if (r == 0 && !bj_mail_is_set(c->reply_to))
+    if (r == 0 && !bj_is_set(c->reply_to))
         r = bj_err_set(
             err, -EINVAL,
             "mail.reply-to: required, because users stop mails there");
-    if (r == 0 && bj_mail_is_set(c->url) && strncmp(c->url, "https://", 8) &&
+    if (r == 0 && bj_is_set(c->url) && strncmp(c->url, "https://", 8) &&
         strncmp(c->url, "http://", 7))
         r = bj_err_set(err, -EINVAL,
                        "mail.url: '%.80s' does not begin with https://",

@@ -23,11 +23,6 @@ enum {
     ENDS_AFTER = 3,   /* rounds without a repetition */
 };
 
-static bool target_is_set(const char *text)
-{
-    return text && text[0];
-}
-
 /* --- what a target gets ----------------------------------------------------
  */
 
@@ -234,12 +229,12 @@ int bj_target_send(struct bj_fetch *f, const struct bj_target_post *p,
         .url = p->url,
         .headers = headers,
         .body = p->body,
-        .user = target_is_set(c->user) ? c->user : NULL,
+        .user = bj_is_set(c->user) ? c->user : NULL,
         .password = password,
         .bearer = token[0] ? token : NULL,
-        .ca_file = target_is_set(c->ca_file) ? c->ca_file : NULL,
-        .cert_file = target_is_set(c->cert_file) ? c->cert_file : NULL,
-        .key_file = target_is_set(c->key_file) ? c->key_file : NULL,
+        .ca_file = bj_is_set(c->ca_file) ? c->ca_file : NULL,
+        .cert_file = bj_is_set(c->cert_file) ? c->cert_file : NULL,
+        .key_file = bj_is_set(c->key_file) ? c->key_file : NULL,
         .connect_usec = REQUEST_USEC / 2,
         .total_usec = REQUEST_USEC,
         .max_bytes = REPLY_BYTES,

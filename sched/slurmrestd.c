@@ -25,11 +25,6 @@ struct bj_slurmrestd {
     char token[TOKEN_MAX + 32], user[300]; /* headers */
 };
 
-static bool slurmrestd_is_set(const char *s)
-{
-    return s && s[0];
-}
-
 int bj_slurmrestd_new(const struct bj_slurmrestd_conf *conf,
                       struct bj_slurmrestd **ret, struct bj_err *err)
 {
@@ -83,9 +78,8 @@ static int slurmrestd_get(struct bj_slurmrestd *s, const char *path,
     const char *headers[4] = {NULL};
     unsigned n = 0;
     char url[URL_MAX];
-    int len =
-        snprintf(url, sizeof(url), "%s%s",
-                 slurmrestd_is_set(c->url) ? c->url : "http://localhost", path);
+    int len = snprintf(url, sizeof(url), "%s%s",
+                       bj_is_set(c->url) ? c->url : "http://localhost", path);
     if (len >= (int)sizeof(url))
         return bj_err_set(err, -EINVAL, "slurmrestd.url is too long");
     int r = read_token(s, err);
@@ -93,16 +87,15 @@ static int slurmrestd_get(struct bj_slurmrestd *s, const char *path,
         return r;
     if (s->token[0])
         headers[n++] = s->token;
-    if (slurmrestd_is_set(c->user)) {
+    if (bj_is_set(c->user)) {
         snprintf(s->user, sizeof(s->user), "X-SLURM-USER-NAME: %s", c->user);
         headers[n++] = s->user;
     }
     req->url = url;
     req->headers = headers;
-    req->ca_file = slurmrestd_is_set(c->ca_file) ? c->ca_file : NULL;
-    req->unix_socket =
-        slurmrestd_is_set(c->unix_socket) ? c->unix_socket : NULL;
-    req->no_proxy = slurmrestd_is_set(c->unix_socket);
+    req->ca_file = bj_is_set(c->ca_file) ? c->ca_file : NULL;
+    req->unix_socket = bj_is_set(c->unix_socket) ? c->unix_socket : NULL;
+    req->no_proxy = bj_is_set(c->unix_socket);
     req->total_usec = c->deadline_usec;
     return bj_fetch(s->fetch, req, reply, err);
 }

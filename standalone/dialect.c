@@ -284,11 +284,6 @@ bool bj_dialect_options_excludes(const struct bj_dialect_options *s,
                             r->match, r->limits) >= 0;
 }
 
-static bool dialect_given(const char *s)
-{
-    return s && *s;
-}
-
 static int read_uids(struct bj_dialect_options *s, const char *path,
                      struct bj_err *err)
 {
@@ -332,12 +327,12 @@ int bj_dialect_options_init(const struct bj_dialect_conf *conf,
                                        .host = {ret->host, n},
                                        .hide_user = !core->label_user,
                                        .hide_account = !core->label_account};
-    if (dialect_given(conf->prefix))
+    if (bj_is_set(conf->prefix))
         ret->prefix = conf->prefix;
     int r = 0;
-    if (dialect_given(conf->exclude))
+    if (bj_is_set(conf->exclude))
         r = regex_new(conf->exclude, &ret->exclude, err);
-    if (r == 0 && dialect_given(conf->skip_uids))
+    if (r == 0 && bj_is_set(conf->skip_uids))
         r = read_uids(ret, conf->skip_uids, err);
     return r;
 }

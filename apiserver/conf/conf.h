@@ -42,16 +42,10 @@ struct bj_api_conf {
     unsigned refs; /* number of owners (apiserver/frame/settings.c) */
 };
 
-static inline bool bj_api_conf_is_set(const char *text)
-{
-    return text && text[0];
-}
-
 /* Are batch scripts shown? */
 static inline bool bj_api_conf_scripts(const struct bj_api_conf *c)
 {
-    return bj_api_conf_is_set(c->script_sacct) ||
-           bj_api_conf_is_set(c->script_scontrol);
+    return bj_is_set(c->script_sacct) || bj_is_set(c->script_scontrol);
 }
 
 /* Fill a zeroed conf: defaults, then the file, then the command line, then

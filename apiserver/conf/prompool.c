@@ -78,16 +78,10 @@ struct bj_prompool {
     atomic_bool stop;         /* always false: a deadline ends each query */
 };
 
-static bool prompool_given(const char *s)
-{
-    return s && s[0];
-}
-
 int bj_prompool_check(const struct bj_prompool_conf *c, struct bj_err *err)
 {
     const struct bj_prom_conf *s = &c->server;
-    if (prompool_given(s->url) &&
-        prompool_given(s->user) != prompool_given(s->password_file))
+    if (bj_is_set(s->url) && bj_is_set(s->user) != bj_is_set(s->password_file))
         return bj_err_set(err, -EINVAL,
                           "prometheus.user and prometheus.password-file must "
                           "be given together");
@@ -125,7 +119,7 @@ int bj_prompool_new(const struct bj_prompool_conf *conf,
                     struct bj_prompool **ret, struct bj_err *err)
 {
     *ret = NULL;
-    if (!prompool_given(conf->server.url))
+    if (!bj_is_set(conf->server.url))
         return 0;
     struct bj_prompool *p = calloc(1, sizeof(*p));
     if (!p)

@@ -130,11 +130,6 @@ struct bj_cluster_client {
     char env_conf[4096]; /* SLURM_CONF=... */
 };
 
-static bool query_is_set(const char *s)
-{
-    return s && *s;
-}
-
 static int new_rest(struct bj_cluster_client *a, struct bj_err *err)
 {
     const struct bj_scheduler_conf *c = a->conf;
@@ -145,7 +140,7 @@ static int new_rest(struct bj_cluster_client *a, struct bj_err *err)
                                             .ca_file = c->rest_ca_file,
                                             .version = c->rest_version,
                                             .deadline_usec = c->timeout_usec};
-    if (!query_is_set(c->rest_url) && !query_is_set(c->rest_socket))
+    if (!bj_is_set(c->rest_url) && !bj_is_set(c->rest_socket))
         return bj_err_set(
             err, -EINVAL,
             "cluster.via=rest needs slurmrestd.url or slurmrestd.unix-socket");
@@ -160,14 +155,13 @@ int bj_cluster_client_new(const struct bj_scheduler_conf *conf,
     if (!a)
         return bj_err_set(err, -ENOMEM, "cluster");
     a->conf = conf;
-    if (query_is_set(conf->via))
+    if (bj_is_set(conf->via))
         a->way = *conf->via == 'j'   ? JSON
                  : *conf->via == 'r' ? REST
                  : *conf->via == 'p' ? PBS
                                      : TEXT;
-    const char *slurm_conf = query_is_set(conf->slurm_conf)
-                                 ? conf->slurm_conf
-                                 : getenv("SLURM_CONF");
+    const char *slurm_conf =
+        bj_is_set(conf->slurm_conf) ? conf->slurm_conf : getenv("SLURM_CONF");
     if (slurm_conf &&
         (size_t)snprintf(a->env_conf, sizeof(a->env_conf), "SLURM_CONF=%s",
                          slurm_conf) >= sizeof(a->env_conf))
@@ -255,7 +249,7 @@ static int run_command(struct reading *r, const char *const *argv,
                          *a->env_conf ? a->env_conf : NULL, NULL};
     struct bj_command cmd = {
         .argv = line.argv,
-        .path = query_is_set(a->conf->path) && !wrapped ? a->conf->path : NULL,
+        .path = bj_is_set(a->conf->path) && !wrapped ? a->conf->path : NULL,
         .env = env,
         .dir = own ? "." : NULL,
         .deadline_usec = a->conf->timeout_usec,

@@ -209,11 +209,6 @@ struct bj_redfish {
 
 /* --- credentials ----------------------------------------------------------*/
 
-static bool redfish_is_set(const char *s)
-{
-    return s && s[0];
-}
-
 static int load_password(struct bj_redfish *s, struct bj_err *err)
 {
     int r = bj_secret_read(s->conf->redfish_password_file, s->password,
@@ -281,9 +276,9 @@ static int redfish_request(struct bj_redfish *s, const struct request *a,
     const char *headers[] = {
         "Accept: application/json",
         "OData-Version: 4.0",
-        a->body.n > 0               ? "Content-Type: application/json"
-        : redfish_is_set(a->header) ? a->header
-                                    : NULL,
+        a->body.n > 0          ? "Content-Type: application/json"
+        : bj_is_set(a->header) ? a->header
+                               : NULL,
         NULL,
     };
     const struct bj_fetch_request req = {
@@ -293,7 +288,7 @@ static int redfish_request(struct bj_redfish *s, const struct request *a,
         .body = a->body,
         .user = a->credentials ? s->conf->redfish_user : NULL,
         .password = a->credentials ? s->password : NULL,
-        .ca_file = redfish_is_set(s->conf->redfish_ca_file)
+        .ca_file = bj_is_set(s->conf->redfish_ca_file)
                        ? s->conf->redfish_ca_file
                        : NULL,
         .insecure = s->conf->redfish_insecure,
@@ -384,7 +379,7 @@ static void log_out(struct bj_redfish *s)
         .header = s->header,
         .usec = GOODBYE_USEC,
     };
-    if (redfish_is_set(s->session) && redfish_is_set(s->header))
+    if (bj_is_set(s->session) && bj_is_set(s->header))
         redfish_request(s, &a, NULL);
 }
 
@@ -407,8 +402,8 @@ static void redfish_free(struct bj_redfish *s)
 static int redfish_fetch(struct bj_redfish *s, const char *uri,
                          struct bj_err *err)
 {
-    bool anonymous = !redfish_is_set(s->conf->redfish_user);
-    if (!anonymous && !s->basic && !redfish_is_set(s->header)) {
+    bool anonymous = !bj_is_set(s->conf->redfish_user);
+    if (!anonymous && !s->basic && !bj_is_set(s->header)) {
         int r = log_in(s, err);
         if (r < 0)
             return r;
@@ -439,7 +434,7 @@ static int redfish_get(struct bj_redfish *s, const char *uri,
                        const struct bj_json **ret, struct bj_err *err)
 {
     int r = redfish_fetch(s, uri, err);
-    if (r == -EACCES && s->reply.status == 401 && redfish_is_set(s->header)) {
+    if (r == -EACCES && s->reply.status == 401 && bj_is_set(s->header)) {
         s->header[0] = '\0'; /* it has expired, or the BMC was reset */
         r = redfish_fetch(s, uri, err);
     }

@@ -29,15 +29,10 @@ struct bj_mail_conf {
 
 extern const struct bj_opt bj_mail_opts[];
 
-static inline bool bj_mail_is_set(const char *text)
-{
-    return text && text[0];
-}
-
 /* Are mails sent? */
 static inline bool bj_mail_is_on(const struct bj_mail_conf *c)
 {
-    return bj_mail_is_set(c->send) && c->send[1] != 'f'; /* "off" */
+    return bj_is_set(c->send) && c->send[1] != 'f'; /* "off" */
 }
 
 #endif

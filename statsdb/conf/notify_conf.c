@@ -190,11 +190,6 @@ const struct bj_opt bj_target_opts[] = {
     {.name = NULL},
 };
 
-static bool is_set(const char *text)
-{
-    return text && text[0];
-}
-
 /* What a kind of target needs. */
 static const struct kind {
     const char *name;
@@ -230,18 +225,18 @@ static const char *target_problem(const struct bj_target_conf *t,
         bool wrong;
         const char *what;
     } rows[] = {
-        {t->url.n == 0 && !is_set(t->url_file),
+        {t->url.n == 0 && !bj_is_set(t->url_file),
          k->url ? "url: required" : "url-file: required"},
-        {t->url.n > 0 && is_set(t->url_file),
+        {t->url.n > 0 && bj_is_set(t->url_file),
          "url and url-file: only one of them"},
         {t->url.n > 0 && !k->url, "url: a secret, write it to url-file"},
-        {is_set(t->url_file) && !k->url_file, "url-file: this kind has url"},
+        {bj_is_set(t->url_file) && !k->url_file, "url-file: this kind has url"},
         {t->url.n > 1 && !k->many, "url: this kind has only one"},
-        {is_set(t->user) && is_set(t->token_file),
+        {bj_is_set(t->user) && bj_is_set(t->token_file),
          "user and token-file: only one of them"},
-        {k->token && !is_set(t->token_file), "token-file: required"},
-        {k->to && !is_set(t->to), "to: required"},
-        {is_set(t->secret_file) && !k->may_sign,
+        {k->token && !bj_is_set(t->token_file), "token-file: required"},
+        {k->to && !bj_is_set(t->to), "to: required"},
+        {bj_is_set(t->secret_file) && !k->may_sign,
          "secret-file: this kind has no signature"},
         {!k->many && t->label.n > 0, "label: this kind has no labels"},
     };
@@ -254,9 +249,9 @@ static const char *target_problem(const struct bj_target_conf *t,
 static int check_target(const struct bj_target_conf *t, const char *path,
                         struct bj_err *err)
 {
-    if (!is_set(t->name) || !is_set(t->kind))
+    if (!bj_is_set(t->name) || !bj_is_set(t->kind))
         return bj_err_set(err, -EINVAL, "%s: %s: required", path,
-                          is_set(t->name) ? "kind" : "name");
+                          bj_is_set(t->name) ? "kind" : "name");
     const char *problem = target_problem(t, kind_of(t->kind));
     if (problem)
         return bj_err_set(err, -EINVAL, "%s: %s", path, problem);

@@ -157,11 +157,6 @@ struct bj_receiver {
     int64_t expires_sec;
 };
 
-static bool receiver_is_set(const char *text)
-{
-    return text && text[0];
-}
-
 /* --- the configuration ----------------------------------------------------*/
 
 static bool verifies_clients(const struct bj_web *web)
@@ -177,7 +172,7 @@ static int check_web(const struct bj_receiver_conf *c, const struct bj_web *web,
         return bj_err_set(err, -EINVAL,
                           "record.config.file: basic_auth_users does not apply "
                           "to records; use record.token-file");
-    if (!receiver_is_set(c->token_file) && !verifies_clients(web))
+    if (!bj_is_set(c->token_file) && !verifies_clients(web))
         return bj_err_set(
             err, -EINVAL,
             "record.listen-address: clients cannot authenticate; set "
@@ -189,7 +184,7 @@ static int check_web(const struct bj_receiver_conf *c, const struct bj_web *web,
 static int read_tokens(const struct bj_receiver_conf *c,
                        struct bj_record_tokens **ret, struct bj_err *err)
 {
-    int r = receiver_is_set(c->token_file)
+    int r = bj_is_set(c->token_file)
                 ? bj_record_tokens_read(c->token_file, ret, err)
                 : 0;
     return r < 0 ? bj_err_wrap(err, r, "record.token-file") : 0;
@@ -427,7 +422,7 @@ int bj_receiver_new(const struct bj_statsdb_conf *conf, struct bj_store *store,
         return bj_err_set(err, -ENOMEM, "receiver of records");
     v->conf = &conf->receiver;
     int r = 0;
-    if (receiver_is_set(v->conf->token_file) &&
+    if (bj_is_set(v->conf->token_file) &&
         stat(v->conf->token_file, &v->tokens_stat) < 0)
         r = bj_file_fail(err, -errno, "record.token-file:", AT_FDCWD,
                          v->conf->token_file, R_OK);

@@ -142,11 +142,6 @@ struct reply {
     uint64_t deadline_usec; /* boot clock */
 };
 
-static bool mariadb_is_set(const char *s)
-{
-    return s && s[0];
-}
-
 int bj_source_mariadb_new(const struct bj_cluster_conf *conf,
                           struct bj_source_mariadb **ret, struct bj_err *err)
 {
@@ -214,7 +209,7 @@ static void set_options(const struct reply *a, struct bj_mysql *conn)
     unsigned connect = CONNECT_SEC, off = 0;
     /* Without this option, "localhost" means a default socket. */
     unsigned way =
-        mariadb_is_set(c->mariadb.socket) ? BJ_MYSQL_SOCKET : BJ_MYSQL_TCP;
+        bj_is_set(c->mariadb.socket) ? BJ_MYSQL_SOCKET : BJ_MYSQL_TCP;
     lib->options(conn, BJ_MYSQL_PROTOCOL, &way);
     unsigned timeout_sec = (unsigned)(c->timeout_usec / 1000000);
     char yes = 1;
@@ -224,7 +219,7 @@ static void set_options(const struct reply *a, struct bj_mysql *conn)
     lib->options(conn, BJ_MYSQL_CHARSET_NAME, "utf8mb4");
     /* Do not let the server read local files. */
     lib->options(conn, BJ_MYSQL_LOCAL_INFILE, &off);
-    if (mariadb_is_set(c->mariadb.ca_file)) {
+    if (bj_is_set(c->mariadb.ca_file)) {
         lib->options(conn, BJ_MYSQL_SSL_CA, c->mariadb.ca_file);
         lib->options(conn, BJ_MYSQL_SSL_VERIFY_SERVER_CERT, &yes);
     }
@@ -247,10 +242,10 @@ static int open_one(const struct reply *a, const char *password,
     if (!*ret)
         return bj_err_set(err, -ENOMEM, "mariadb");
     set_options(a, *ret);
-    if (!lib->real_connect(*ret, mariadb_is_set(c->socket) ? NULL : c->host,
-                           c->user, mariadb_is_set(password) ? password : NULL,
-                           c->database, (unsigned)c->port,
-                           mariadb_is_set(c->socket) ? c->socket : NULL, 0))
+    if (!lib->real_connect(*ret, bj_is_set(c->socket) ? NULL : c->host, c->user,
+                           bj_is_set(password) ? password : NULL, c->database,
+                           (unsigned)c->port,
+                           bj_is_set(c->socket) ? c->socket : NULL, 0))
         return mariadb_fail(a, *ret, err);
     int r = run_sql(a, *ret, "SET SESSION TRANSACTION READ ONLY", err);
     if (r == 0)
